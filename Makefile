@@ -20,10 +20,10 @@ export PYTHONUTF8 := 1
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-ways test-full alerts clients ui browser screenshots lint format types contracts bench bench-quick lock clean
+.PHONY: help setup demo test test-connections test-full alerts clients ui browser screenshots lint format types contracts bench bench-quick lock clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
 setup: ## create the environment in .venv (the other targets do this too)
 	@scripts/environment
@@ -34,9 +34,9 @@ demo: setup ui ## run a small workload of two tenants on an embedded Postgres
 test: lint types contracts clients ui browser ## run all checks and the quick tests
 	$(PYTEST) -m "not full" $(ARGS)
 
-test-ways: setup ## run the worker and API tests through PgBouncer (apt install pgbouncer) and without notifications
-	PLAIT_TEST_WAY=pgbouncer $(BIN)/python -m pytest -c pyproject.toml -m "not full" tests/worker tests/api $(ARGS)
-	PLAIT_TEST_WAY=polling $(BIN)/python -m pytest -c pyproject.toml -m "not full" tests/worker tests/api $(ARGS)
+test-connections: setup ## run the worker and API tests through PgBouncer (apt install pgbouncer) and without notifications
+	PLAIT_TEST_CONNECTION=pgbouncer $(BIN)/python -m pytest -c pyproject.toml -m "not full" tests/worker tests/api $(ARGS)
+	PLAIT_TEST_CONNECTION=polling $(BIN)/python -m pytest -c pyproject.toml -m "not full" tests/worker tests/api $(ARGS)
 
 test-full: setup clients ui browser alerts ## run all tests at full scale
 	$(PYTEST) $(ARGS)

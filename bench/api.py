@@ -45,7 +45,7 @@ j as (
 )
 insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, error, result)
 select id, tenant_id, created_at, created_at, created_at, 1, 1,
-       case when n % 25 = 1 then 'failed' when n % 100 = 2 then 'canceled' else 'succeeded' end::plait.ending,
+       case when n % 25 = 1 then 'failed' when n % 100 = 2 then 'canceled' else 'succeeded' end::plait.outcome,
        case when n % 25 = 1 then 'failed' when n % 100 = 2 then 'canceled' else 'succeeded' end::plait.status,
        case when n % 25 = 1 then 'no such file' end, '{"ok": true}'
 from (select j.*, (payload ->> 'n')::int as n from j) j where n % 20 <> 0

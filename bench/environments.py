@@ -59,7 +59,7 @@ def prepare(system: System) -> None:
         stamp.write_text(wanted)
     if system.language == "node":
         # Modules are resolved beside the importing file, so the drivers are copied to the packages.
-        for name in ("driving.mjs", f"{system.name}.mjs"):
+        for name in ("protocol.mjs", f"{system.name}.mjs"):
             shutil.copyfile(HERE / "drivers" / name, place / name)
 
 

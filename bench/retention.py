@@ -18,13 +18,13 @@ import asyncpg
 from bench.server import Postgres
 from plait.leader.prune import Prune
 from plait.model.ids import DEFAULT_TENANT, new_id
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.runtime.logging import configure
 from plait.store import Store
+from plait.store.dev_login import DEV_LOGIN, ensure_dev_login
 from plait.store.leader import Retention
 from plait.store.migrate import migrate_connection
 from plait.store.new_jobs import NewJob
-from plait.store.roles import DEV_LOGIN, ensure_dev_login
 from plait.store.workers import Cursor, CycleConnection, Settlement
 
 PART = 250_000
@@ -67,7 +67,7 @@ class Load:
         self.waits.append(time.perf_counter() - began)
         self.done += len(self._outcomes)
         self._outcomes = [
-            Settlement(claimed.job_id, claimed.attempt, Ending.SUCCEEDED, '{"n": 1}', None, 0.01)
+            Settlement(claimed.job_id, claimed.attempt, AttemptOutcome.SUCCEEDED, '{"n": 1}', None, 0.01)
             for claimed in cycle.claimed
         ]
         return len(cycle.claimed)

@@ -17,14 +17,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bench import environments, processes, report
-from bench.agenda import MEASURES, Measure
-from bench.contest import ROOT, Failed
 from bench.environments import Missing
-from bench.ledgers import Servers
-from bench.measures import Plan
+from bench.job_storage import Servers
+from bench.measures.catalogue import MEASURES, Measure
+from bench.measures.throughput import Plan
 from bench.redis import Redis
 from bench.rows import Row, medians
 from bench.server import SETTINGS, Postgres
+from bench.session import ROOT, Failed
 from bench.systems import SYSTEMS, System, plait_before
 
 QUICK_SYSTEMS = ("plait", "graphile-worker", "pgqueuer")

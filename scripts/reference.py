@@ -8,7 +8,7 @@ from fastapi.routing import APIRoute
 
 from plait.api.access import PREFIX, ROUTES
 from plait.api.application import ROUTERS
-from plait.api.guard import name_of
+from plait.api.authentication import name_of
 from plait.api.problems import STATUS
 from plait.model import errors
 from plait.model.roles import Role

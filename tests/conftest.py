@@ -1,4 +1,4 @@
-"""Fixtures of plait's own tests, from the kit that users get."""
+"""Fixtures of plait's own tests, built on the test kit of `plait.testing`."""
 
 import asyncio
 import sys
@@ -13,25 +13,25 @@ import pytest
 from plait.model import redaction
 from plait.testing import TestDatabase, TestServer
 
-from .pooler.ways import Way, way
-from .world import World
+from .connection_modes.connection_mode import ConnectionMode, selected_mode
+from .harness import Harness
 
 T = TypeVar("T")
 
-hypothesis.settings.register_profile("plait", deadline=None)  # how long an example takes is the machine's affair
+hypothesis.settings.register_profile("plait", deadline=None)  # the time of an example depends on the machine
 hypothesis.settings.load_profile("plait")
 
 
 @pytest.fixture(autouse=True)
 def _secrets_of_this_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process remembers the secrets that it has read: those of other tests must not be hidden in this one."""
+    """A process remembers the secrets that it has read: this test must not redact those of other tests."""
     monkeypatch.setattr(redaction, "_values", set())
     monkeypatch.setattr(redaction, "_forms", ())
 
 
 @pytest.fixture(autouse=True)
 def _modules_of_this_test(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Apps that a test wrote and imported are forgotten: another test may write one of the same name."""
+    """Remove apps that the test wrote and imported from sys.modules: another test may write one of the same name."""
     known = set(sys.modules)
     yield
     for name in set(sys.modules) - known:
@@ -46,54 +46,54 @@ def server(plait_server: TestServer) -> TestServer:
 
 
 @pytest.fixture(scope="session")
-def way_there(server: TestServer) -> Iterator[Way]:
-    """Straight to the database, unless the environment names another way (tests/pooler)."""
-    with way(server.admin_url) as there:
-        yield there
+def connection_mode(server: TestServer) -> Iterator[ConnectionMode]:
+    """A direct connection, unless PLAIT_TEST_CONNECTION names another mode (tests/connection_modes)."""
+    with selected_mode(server.admin_url) as mode:
+        yield mode
 
 
 @pytest.fixture
-def database(plait_database: TestDatabase, way_there: Way) -> TestDatabase:
-    """A migrated database whose clock stands still until the test moves it."""
-    return way_there.to(plait_database)
+def database(plait_database: TestDatabase, connection_mode: ConnectionMode) -> TestDatabase:
+    """A migrated database whose clock stands still until the test advances it."""
+    return connection_mode.apply(plait_database)
 
 
 @pytest.fixture(scope="session")
-def emptied_database(server: TestServer, way_there: Way) -> Iterator[TestDatabase]:
-    """One for many tests, each of which empties it: to make and drop one costs more than most tests do."""
-    database = run_apart(server.create_database())
-    yield way_there.to(database)
-    run_apart(server.drop_database(database))
+def shared_database(server: TestServer, connection_mode: ConnectionMode) -> Iterator[TestDatabase]:
+    """One database for many tests, each of which empties it: creating and dropping one costs more than most tests."""
+    database = run_in_thread(server.create_database())
+    yield connection_mode.apply(database)
+    run_in_thread(server.drop_database(database))
 
 
 @pytest.fixture
-async def world(emptied_database: TestDatabase) -> AsyncIterator[World]:
-    """The vocabulary of tests over such a database; at its end, what must always hold is looked at."""
-    world = await World.open(emptied_database)
-    await world.empty()
-    yield world
-    await world.check()
-    await world.close()
+async def harness(shared_database: TestDatabase) -> AsyncIterator[Harness]:
+    """A harness over the shared database. After the test, the invariants are checked."""
+    harness = await Harness.open(shared_database)
+    await harness.empty()
+    yield harness
+    await harness.check()
+    await harness.close()
 
 
 @pytest.fixture
-async def own_world(database: TestDatabase) -> AsyncIterator[World]:
-    """The same over a database of its own, for tests that change its schema or count what it did."""
-    world = await World.open(database)
-    yield world
-    await world.check()
-    await world.close()
+async def own_harness(database: TestDatabase) -> AsyncIterator[Harness]:
+    """The same over a separate database, for tests that change the schema or read statistics."""
+    harness = await Harness.open(database)
+    yield harness
+    await harness.check()
+    await harness.close()
 
 
-def run_apart(work: Coroutine[Any, Any, T]) -> T:
-    """In a thread, since the test's own loop must not be disturbed."""
+def run_in_thread(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in a thread with its own loop, since the test's loop must not be used."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()
 
 
 @pytest.fixture
-async def real_database(server: TestServer, way_there: Way) -> AsyncIterator[TestDatabase]:
-    """Here time passes by itself: leases, heartbeats and processes are real."""
+async def real_clock_database(server: TestServer, connection_mode: ConnectionMode) -> AsyncIterator[TestDatabase]:
+    """A database with the real clock, for leases, heartbeats and processes that run in real time."""
     database = await server.create_database(fake_clock=False)
-    yield way_there.to(database)
+    yield connection_mode.apply(database)
     await server.drop_database(database)

@@ -1,11 +1,11 @@
-"""A worker that runs nothing: it claims and reports what a test tells it to, by a real one's calls."""
+"""A worker without handlers: a test says what it claims and settles, with the calls of a real worker."""
 
 import json
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.store import Store
 from plait.store.workers import Beat, Claimed, Cursor, Cycle, CycleConnection, Settlement
 
@@ -39,25 +39,25 @@ class FakeWorker:
         return await self._connection.cycle(self.id, wanted, self._cursors, settlements, sleep=sleep)
 
     async def succeed(self, lease: Lease, result: Any = None, *, ran_ms: float | None = None) -> bool:
-        return await self._settle_one(lease, Ending.SUCCEEDED, result=result, ran_ms=ran_ms)
+        return await self._settle_one(lease, AttemptOutcome.SUCCEEDED, result=result, ran_ms=ran_ms)
 
     async def fail(self, lease: Lease, error: str = "it broke", **detail: Any) -> bool:
-        return await self._settle_one(lease, Ending.FAILED, error=error, **detail)
+        return await self._settle_one(lease, AttemptOutcome.FAILED, error=error, **detail)
 
     async def time_out(self, lease: Lease) -> bool:
-        return await self._settle_one(lease, Ending.TIMEOUT, error="it took too long")
+        return await self._settle_one(lease, AttemptOutcome.TIMEOUT, error="it took too long")
 
     async def skip(self, lease: Lease) -> bool:
-        return await self._settle_one(lease, Ending.SKIPPED)
+        return await self._settle_one(lease, AttemptOutcome.SKIPPED)
 
     async def snooze(self, lease: Lease, seconds: float = 10) -> bool:
-        return await self._settle_one(lease, Ending.SNOOZED, delay_s=seconds)
+        return await self._settle_one(lease, AttemptOutcome.SNOOZED, delay_s=seconds)
 
     async def release(self, lease: Lease) -> bool:
-        return await self._settle_one(lease, Ending.RELEASED)
+        return await self._settle_one(lease, AttemptOutcome.RELEASED)
 
     async def report_canceled(self, lease: Lease) -> bool:
-        return await self._settle_one(lease, Ending.CANCELED)
+        return await self._settle_one(lease, AttemptOutcome.CANCELED)
 
     async def settle(self, *settlements: Settlement) -> list[bool]:
         return await self._store.workers.settle(self.id, settlements)
@@ -83,7 +83,7 @@ class FakeWorker:
         return self._cursors[queue].bounds
 
     async def flush_statistics(self) -> None:
-        """What its claims have read so far shows in Postgres's statistics after this."""
+        """After this, Postgres's statistics include the rows that its claims have read."""
         await self.cycle()
         assert self._connection is not None
         await self._connection._connection.fetchval("select pg_stat_force_next_flush()")
@@ -93,25 +93,25 @@ class FakeWorker:
             await self._connection.close()
             self._connection = None
 
-    async def _settle_one(self, lease: Lease, ending: Ending, **values: Any) -> bool:
+    async def _settle_one(self, lease: Lease, ending: AttemptOutcome, **values: Any) -> bool:
         [accepted] = await self.settle(outcome(lease, ending, **values))
         return accepted
 
 
 def outcome(
     lease: Lease | tuple[UUID, int],
-    ending: Ending | str = Ending.SUCCEEDED,
+    ending: AttemptOutcome | str = AttemptOutcome.SUCCEEDED,
     *,
     result: Any = None,
     ran_ms: float | None = None,
     **detail: Any,
 ) -> Settlement:
-    """What a worker reports of one lease; whatever is not a result is a detail."""
+    """The settlement of one lease; all values except the result are details."""
     job_id, attempt = lease if isinstance(lease, tuple) else (lease.job_id, lease.attempt)
     return Settlement(
         job_id,
         attempt,
-        Ending(ending),
+        AttemptOutcome(ending),
         result=None if result is None else json.dumps(result),
         detail=json.dumps(detail) if detail else None,
         ran_ms=ran_ms,

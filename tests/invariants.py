@@ -1,6 +1,6 @@
-"""What must hold in every database at every moment: one query each, which finds what breaks it.
+"""Invariants of every database at every moment: one query each, which returns violations.
 
-`violations` asks them all in one statement, so in one snapshot: it may run beside anything.
+`violations` runs all of them in one statement, so in one snapshot: it may run concurrently with anything.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ INVARIANTS: Final = {
         select a.job_id from plait.attempts a
         join plait.attempts b on b.job_id = a.job_id and b.attempt > a.attempt
         where a.final = 'succeeded'""",
-    "a live job has a try left": "select job_id from plait.live where tries >= max_attempts",
+    "a live job has an attempt left": "select job_id from plait.live where failed_attempts >= max_attempts",
     "a running job's worker is alive, or lost and not yet cleared": """
         select l.job_id from plait.live l left join plait.workers w on w.id = l.worker
         where l.state = 'running' and coalesce(w.state, 'gone') = 'gone'""",
@@ -51,7 +51,7 @@ INVARIANTS: Final = {
         select r.job_id from plait.running_state r
         where not exists (select from plait.live l where l.job_id = r.job_id and l.attempt = r.attempt
                           and l.state = 'running')""",
-    "what is left of a quota is never more than there is": """
+    "the rest of a quota is never more than it really is": """
         select t.id from plait.tenants t where t.quota_left >
           t.max_queued - (select count(*) from plait.live l where l.tenant_id = t.id and l.metered)""",
     "a fan-out counts each child that has ended, once": """
@@ -75,7 +75,7 @@ INVARIANTS: Final = {
         where f.decision is distinct from 'timeout' and f.decided_at is null and f.strategy <> 'nursery'
           and (f.total - f.failed - f.canceled < f.needed
                or f.succeeded >= f.needed and (f.early or f.succeeded + f.failed + f.canceled = f.total))""",
-    "who waits for a fan-out waits for one of its own that is not decided, or rescue knows": """
+    "a job that waits for a fan-out waits for one of its own that is not decided, or rescue knows": """
         select l.job_id from plait.live l left join plait.fan_outs f on 'fan_out ' || f.id = l.wait_on
         where l.wait_on like 'fan_out %' and (f.id is null or f.parent_id <> l.job_id or f.waited_for is null)""",
     "a nursery is decided exactly when its parent waits for it and all have ended": """
@@ -98,7 +98,7 @@ INVARIANTS: Final = {
           and (exists (select from plait.follow_ups u where u.job_id = j.id)
                or exists (select from plait.fan_outs f where f.parent_id = j.id and f.strategy = 'nursery'
                           and f.succeeded + f.failed + f.canceled < f.total))""",
-    "who depends on a job waits, and the job is live and tied": """
+    "a job that depends on another waits, and the other is live and tied": """
         select d.on_id from plait.dependencies d left join plait.live l on l.job_id = d.on_id
         where l.job_id is null or not l.tied""",
     "a step belongs to a job, and to a fan-out that exists": """
@@ -150,7 +150,7 @@ LIVENESS: Final = {
         select job_id from plait.live where cancel_requested < plait.now() - interval '60 s'""",
     "no follow-up is left behind": "select job_id from plait.follow_ups where late",
 }
-"""What holds after the leader has done its duties once: for each kind of wait there is one that moves it on."""
+"""Invariants after a round of the leader's duties: for each kind of wait there is a duty that ends it."""
 
 
 async def violations(connection: asyncpg.Connection, rules: Mapping[str, str] = INVARIANTS) -> list[str]:

@@ -1,4 +1,4 @@
-"""A small TCP proxy before Postgres, which can be cut like a network: connections stay open, and nothing comes through."""
+"""A small TCP proxy in front of Postgres that can simulate a network failure: connections stay open, and no data passes."""
 
 import asyncio
 import contextlib
@@ -39,7 +39,7 @@ class Proxy:
             self._open.set()
 
     def thaw(self) -> None:
-        """After a cut: everything goes on where it was, as after a server that stood still."""
+        """After a cut: connections continue where they were, as after a frozen server."""
         self._open.set()
 
     def swallow(self) -> None:
@@ -79,7 +79,7 @@ class Proxy:
                     group.create_task(self._pass_on(task, reader, there_writer))
                     group.create_task(self._pass_on(task, there_reader, writer))
             finally:
-                there_writer.transport.abort()  # whatever was not sent: a network that is cut does not send it either
+                there_writer.transport.abort()  # unsent data is dropped, as in a network failure
         except* (OSError, asyncio.CancelledError):
             pass
         finally:

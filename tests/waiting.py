@@ -1,4 +1,4 @@
-"""Waiting in tests, for what another process or task will do: bounded, and named for what it waits for."""
+"""Bounded waits for other processes and tasks."""
 
 import asyncio
 import time

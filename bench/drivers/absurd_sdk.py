@@ -9,7 +9,7 @@ import psycopg
 from absurd_sdk import AsyncAbsurd
 from absurdctl import BUNDLED_SCHEMA_SQL
 
-from bench.drivers.driving import SETTINGS, URL, Payload, Tally, drive
+from bench.drivers.protocol import SETTINGS, URL, Payload, Tally, drive
 
 tally = Tally(every=100)
 

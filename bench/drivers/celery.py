@@ -7,7 +7,7 @@ import time
 from celery import Celery, group
 from celery.worker import state
 
-from bench.drivers.driving import SETTINGS, URL, Payload, Tally, drive_sync
+from bench.drivers.protocol import SETTINGS, URL, Payload, Tally, drive_sync
 
 app = Celery("bench", broker=f"{URL}?virtual_host=0", backend=f"{URL}?virtual_host=1")
 app.conf.update(

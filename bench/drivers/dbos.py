@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy
 from dbos import DBOS, DBOSClient, run_dbos_database_migrations
 
-from bench.drivers.driving import SETTINGS, URL, Payload, Tally, drive_sync
+from bench.drivers.protocol import SETTINGS, URL, Payload, Tally, drive_sync
 
 OPTIONS: Any = {"queue_name": "bench", "workflow_name": "noop", "app_version": "bench"}
 SQLALCHEMY_URL = URL.replace("postgresql://", "postgresql+psycopg://")

@@ -5,7 +5,7 @@ import threading
 import time
 from typing import Any
 
-from bench.drivers.driving import SETTINGS, URL, Payload, Tally, drive_sync
+from bench.drivers.protocol import SETTINGS, URL, Payload, Tally, drive_sync
 
 # Read when dramatiq is imported; its name is in lower case.
 os.environ["dramatiq_queue_prefetch"] = str(SETTINGS.get("dramatiq_queue_prefetch", 0))  # noqa: SIM112

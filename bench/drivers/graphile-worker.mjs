@@ -1,7 +1,7 @@
 // Graphile Worker, with the preset of its own performance page: a local queue, and completions in batches.
 import { makeWorkerUtils, run, runMigrations, WorkerPreset } from "graphile-worker";
 import { setTimeout as sleep } from "node:timers/promises";
-import { drive, settings, tally, url } from "./driving.mjs";
+import { drive, settings, tally, url } from "./protocol.mjs";
 
 const counted = tally();
 const quiet = { error: console.error, warn: () => {}, info: () => {}, debug: () => {} };

@@ -6,7 +6,7 @@ from typing import Any
 from oban import Oban, Record, worker
 from oban.schema import install
 
-from bench.drivers.driving import SETTINGS, URL, Payload, Tally, drive
+from bench.drivers.protocol import SETTINGS, URL, Payload, Tally, drive
 
 tally = Tally()
 

@@ -1,7 +1,7 @@
 // pg-boss: batches fetched and completed whole, without a pause while batches come back full.
 import { PgBoss } from "pg-boss";
 import { setTimeout as sleep } from "node:timers/promises";
-import { drive, settings, tally, url } from "./driving.mjs";
+import { drive, settings, tally, url } from "./protocol.mjs";
 
 const counted = tally();
 

@@ -10,7 +10,7 @@ from pgqueuer import PgQueuer
 from pgqueuer.db import AsyncpgPoolDriver
 from pgqueuer.queries import Queries
 
-from bench.drivers.driving import SETTINGS, URL, Payload, Tally, drive
+from bench.drivers.protocol import SETTINGS, URL, Payload, Tally, drive
 
 tally = Tally()
 

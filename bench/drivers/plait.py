@@ -5,12 +5,12 @@ import os
 import time
 from typing import Any
 
-from bench.drivers.driving import SETTINGS, URL, Payload, Tally, drive, say
+from bench.drivers.protocol import SETTINGS, URL, Payload, Tally, drive, say
 from bench.tenants import tenant_id
 from plait import Plait, call, values, wait_for_signal
 from plait.model.ids import DEFAULT_TENANT, new_id
 from plait.model.policies import Rate
-from plait.model.states import Ending, Status
+from plait.model.states import AttemptOutcome, Status
 from plait.runtime.logging import configure
 from plait.runtime.memory import collect_seldom
 from plait.runtime.service import Stop
@@ -161,7 +161,7 @@ class PlaitDriver:
             if outcomes:
                 say(f"+{len(outcomes)}")
             outcomes = [
-                Settlement(claimed.job_id, claimed.attempt, Ending.SUCCEEDED, '{"n": 1}', None, 0.01)
+                Settlement(claimed.job_id, claimed.attempt, AttemptOutcome.SUCCEEDED, '{"n": 1}', None, 0.01)
                 for claimed in cycle.claimed
             ]
             if not cycle.claimed:

@@ -6,7 +6,7 @@ import logging
 
 import procrastinate
 
-from bench.drivers.driving import SETTINGS, URL, Payload, Tally, drive
+from bench.drivers.protocol import SETTINGS, URL, Payload, Tally, drive
 
 tally = Tally(every=100)
 

@@ -3,7 +3,7 @@
     service.py      the server as a service: start and stop
     application.py  the application: routers, middleware, and the check that every route has a role
     access.py       the table of routes and their least roles; routes that are not in it are rejected
-    guard.py        authentication: keys, sessions, CSRF, rate limits; before a request is read
+    authentication.py  keys, sessions, CSRF, rate limits; before a request is read
     tenancy.py      the tenant that a caller acts for; other tenants' data is not found
     problems.py     errors as RFC 9457 problems
     idempotency.py  Idempotency-Key

@@ -14,6 +14,7 @@ from plait.api import (
     artifacts,
     audit,
     bulk,
+    change_stream,
     cluster,
     connectors,
     definitions,
@@ -32,24 +33,23 @@ from plait.api import (
     queues,
     sessions,
     site,
-    stream,
     tenants,
     triggers,
     worker_protocol,
     workers,
 )
 from plait.api.access import PREFIX, ROUTES
+from plait.api.authentication import COOKIE, CSRF, Guard, name_of
 from plait.api.bulk_worker import Bulk
 from plait.api.change_feed import Watch
+from plait.api.client_address import Forwarding
 from plait.api.definition_cache import DefinitionCache
 from plait.api.fairness import Fairness, Shares
-from plait.api.forwarding import Forwarding
-from plait.api.guard import COOKIE, CSRF, Guard, name_of
 from plait.api.oidc_provider import new_provider
 from plait.api.problems import Problem
 from plait.api.request_limits import RequestLimits
 from plait.api.waiting_claims import WaitingClaims
-from plait.runtime.objects import Objects
+from plait.runtime.object_storage import Objects
 from plait.runtime.settings import Settings
 from plait.sdk.artifacts import Artifacts
 from plait.sdk.waiter import Waiter
@@ -72,7 +72,7 @@ ROUTERS: Final = tuple(
     module.router
     for module in (
         health, metrics, jobs, bulk, job_pages, job_streams, job_verbs, triggers, events, definitions, queues, workers, cluster, tenants, keys, audit,
-        endpoints, connectors, worker_protocol, sessions, oidc, embeds, stream, artifacts, approvals,
+        endpoints, connectors, worker_protocol, sessions, oidc, embeds, change_stream, artifacts, approvals,
     )
 )  # fmt: skip
 

@@ -10,11 +10,11 @@ from typing import Annotated, Any, Final
 from fastapi import Path, Request, Response
 from starlette.responses import HTMLResponse
 
-from plait.api.guard import Guard, new_router
+from plait.api.authentication import Guard, new_router
 from plait.model.tokens import hash_of
 from plait.store import Store
+from plait.store.approvals import LinkRow
 from plait.store.audit import Entry
-from plait.store.links import LinkRow
 
 router = new_router("approvals")
 
@@ -56,7 +56,7 @@ async def use(request: Request, token: Token) -> Response:
         object=str(link.job_id),
         request_id=request.state.request_id,
     )
-    before = await store.auditing(entry).links.follow_link(hash_of(token))
+    before = await store.auditing(entry).approvals.follow_link(hash_of(token))
     return _page(link, used=True) if before == "open" else _page(await _found(request, token), used=False)
 
 
@@ -64,7 +64,7 @@ async def _found(request: Request, token: str) -> LinkRow | None:
     guard: Guard = request.app.state.guard
     store: Store = request.app.state.store
     guard.check_guesses(request)
-    link = await store.links.find_link(hash_of(token))
+    link = await store.approvals.find_link(hash_of(token))
     if link is None:
         guard.note_guess(request)
     return link

@@ -8,9 +8,9 @@ from uuid import UUID
 from fastapi import Path, Response
 from fastapi.responses import StreamingResponse
 
-from plait.api.guard import new_router
-from plait.api.privacy import redaction
+from plait.api.authentication import new_router
 from plait.api.problems import Refused
+from plait.api.redaction import redaction
 from plait.api.tenancy import Ask, Asking
 from plait.model.errors import NotFound
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from plait.api.guard import new_router
+from plait.api.authentication import new_router
 from plait.api.shapes import Cursor, Json, Limit, Page, Shape, page
 from plait.api.tenancy import Ask
 

@@ -17,7 +17,7 @@ import msgspec
 from fastapi import Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from plait.api.guard import new_router
+from plait.api.authentication import new_router
 from plait.api.jobs import Filters
 from plait.api.problems import Refused
 from plait.api.shapes import Json
@@ -29,7 +29,7 @@ from plait.model.errors import (
     UnknownTenant,
 )
 from plait.model.ids import new_id
-from plait.model.states import LIVE, RETRYABLE, Ending, Status
+from plait.model.states import LIVE, RETRYABLE, AttemptOutcome, Status
 from plait.runtime.logging import get_logger
 from plait.store import Store
 from plait.store.audit import Entry
@@ -206,17 +206,19 @@ async def run_bulk(store: Store, worker: int, job: Claimed, turns: asyncio.Semap
     """Run one bulk job until it is done or requested to stop; returns its outcome. `turns` limits the concurrent changes of all bulk jobs of this process."""
     wanted = await _wanted(store, job)
     if wanted is None:
-        return _ended(job, Ending.FAILED, error="this bulk job was not requested through the API", permanent=True)
+        return _ended(
+            job, AttemptOutcome.FAILED, error="this bulk job was not requested through the API", permanent=True
+        )
     progress = await _resumed(store, job)
     progress.total = wanted.total
     run = _Run(store, worker, job, wanted, progress, turns or asyncio.Semaphore(AT_ONCE))
     if not await run.go():
-        return _ended(job, Ending.CANCELED, error="stopped")
-    return Settlement(job.job_id, job.attempt, Ending.SUCCEEDED, result=msgspec.json.encode(progress).decode())
+        return _ended(job, AttemptOutcome.CANCELED, error="stopped")
+    return Settlement(job.job_id, job.attempt, AttemptOutcome.SUCCEEDED, result=msgspec.json.encode(progress).decode())
 
 
-def _ended(job: Claimed, ending: Ending, **detail: Any) -> Settlement:
-    return Settlement(job.job_id, job.attempt, ending, detail=msgspec.json.encode(detail).decode())
+def _ended(job: Claimed, outcome: AttemptOutcome, **detail: Any) -> Settlement:
+    return Settlement(job.job_id, job.attempt, outcome, detail=msgspec.json.encode(detail).decode())
 
 
 class _Run:

@@ -17,8 +17,8 @@ from uuid import UUID
 
 import msgspec
 
-from plait.api.privacy import Redaction
 from plait.api.problems import Refused
+from plait.api.redaction import Redaction
 from plait.runtime.outage import Retry
 from plait.store import Store
 from plait.store.changes import Change

@@ -7,8 +7,8 @@ from uuid import UUID
 from fastapi import Request, Response
 from pydantic import BaseModel, Field
 
-from plait.api.guard import new_router
-from plait.api.privacy import composed
+from plait.api.authentication import new_router
+from plait.api.redaction import composed
 from plait.api.shapes import Json, Page, Shape
 from plait.api.tenancy import Ask
 from plait.model.errors import NotLeader

@@ -7,8 +7,8 @@ from uuid import UUID
 from fastapi import Response
 from pydantic import Field
 
-from plait.api.guard import new_router
-from plait.api.privacy import refuse_mask
+from plait.api.authentication import new_router
+from plait.api.redaction import refuse_mask
 from plait.api.shapes import Json, Page, Shape
 from plait.api.tenancy import Ask
 from plait.connectors.configurations import check_settings

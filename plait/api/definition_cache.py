@@ -3,7 +3,7 @@
 import time
 from typing import Any, Final
 
-from plait.api.privacy import Redaction
+from plait.api.redaction import Redaction
 from plait.model.errors import InvalidArguments
 from plait.model.redaction import fields
 from plait.model.schemas import faults

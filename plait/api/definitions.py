@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar
 from fastapi import Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from plait.api.authentication import new_router
 from plait.api.etags import etag, unchanged_since
-from plait.api.guard import new_router
 from plait.api.shapes import Json, Page, Shape
 from plait.api.tenancy import Ask, Asking
 from plait.model.errors import NotFound

@@ -13,7 +13,7 @@ from uuid import UUID
 from fastapi import Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from plait.api.guard import Guard, new_router
+from plait.api.authentication import Guard, new_router
 from plait.api.problems import Refused
 from plait.api.shapes import Json
 from plait.api.tenancy import Ask

@@ -7,8 +7,8 @@ from uuid import UUID
 from fastapi import Header, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from plait.api.authentication import new_router
 from plait.api.etags import etag, unchanged_since
-from plait.api.guard import new_router
 from plait.api.jobs import json_text
 from plait.api.problems import Refused
 from plait.api.shapes import Json, Page, Shape

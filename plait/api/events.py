@@ -8,11 +8,11 @@ from uuid import UUID
 from fastapi import Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from plait.api.guard import new_router
+from plait.api.authentication import new_router
 from plait.api.idempotency import NOBODY
 from plait.api.jobs import json_text
-from plait.api.privacy import composed
 from plait.api.problems import Refused
+from plait.api.redaction import composed
 from plait.api.shapes import Cursor, Json, Limit, Page, Shape, page
 from plait.api.tenancy import Ask, Asking
 from plait.api.triggers import Fire

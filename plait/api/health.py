@@ -5,7 +5,7 @@ from typing import Literal
 from fastapi import Request
 from pydantic import BaseModel
 
-from plait.api.guard import new_router
+from plait.api.authentication import new_router
 from plait.store import Store
 
 router = new_router("health", prefix="")

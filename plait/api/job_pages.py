@@ -7,16 +7,16 @@ from uuid import UUID
 from fastapi import Query, Response
 from pydantic import AwareDatetime, BaseModel, Field
 
-from plait.api.guard import new_router
+from plait.api.authentication import new_router
 from plait.api.job_shapes import Attempt, Child, Children, Load, Node, Step
-from plait.api.privacy import composed, redaction
+from plait.api.redaction import composed, redaction
 from plait.api.shapes import Json, Limit, Page, Shape
 from plait.api.tenancy import Ask, Asking
 from plait.model.errors import InvalidArguments
 from plait.model.reasons import REMEDIES
 from plait.model.states import Status
 from plait.store.job_rows import NodeRow
-from plait.store.trees import NodePlace
+from plait.store.workflows import NodePlace
 
 router = new_router("jobs")
 

@@ -46,7 +46,9 @@ class JobBrief(Shape):
         description="Attempts that count against max_attempts, including the running one. Suspensions, snoozes, releases and lost workers do not count."
     )
     attempt_no: int = Field(description="The number of the last attempt of any kind: the fencing token.")
-    tries: int | None = Field(description="Failed attempts that count against max_attempts; null if the job is final.")
+    failed_attempts: int | None = Field(
+        description="Attempts that failed or timed out; they count against max_attempts. Null if the job is final."
+    )
     max_attempts: int
     timeout_seconds: float | None = Field(description="Null: the definition's timeout.")
     claimed_by_worker: int | None

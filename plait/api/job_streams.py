@@ -17,12 +17,12 @@ from fastapi import Header, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import StreamingResponse
 
+from plait.api.authentication import Guard, new_router
 from plait.api.caller import Caller
 from plait.api.definition_cache import DefinitionCache
 from plait.api.fairness import Shares
-from plait.api.guard import Guard, new_router
-from plait.api.privacy import REDACTED, Redaction, redaction
 from plait.api.problems import Refused
+from plait.api.redaction import REDACTED, Redaction, redaction
 from plait.api.shapes import Json
 from plait.api.tenancy import Ask, asking
 from plait.model.errors import InvalidArguments, NotFound

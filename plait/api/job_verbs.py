@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from plait.api.guard import new_router
+from plait.api.authentication import new_router
 from plait.api.job_shapes import Moved
 from plait.api.jobs import json_text
 from plait.api.shapes import Json

@@ -9,11 +9,11 @@ from uuid import UUID
 from fastapi import Header, Query, Request, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from plait.api.authentication import new_router
 from plait.api.cluster import refuse_unless_leading
-from plait.api.guard import new_router
 from plait.api.job_shapes import FanOut, JobBrief, JobPage, Step, UnreadSignals
-from plait.api.privacy import composed, redaction, refuse_mask
 from plait.api.problems import Refused
+from plait.api.redaction import composed, redaction, refuse_mask
 from plait.api.shapes import Cursor, Json, Limit, Page, Text
 from plait.api.tenancy import Ask, Asking
 from plait.model.errors import InvalidArguments, NotFound, TooLarge

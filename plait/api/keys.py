@@ -7,8 +7,8 @@ from uuid import UUID
 from fastapi import Query, Request, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from plait.api.authentication import new_router
 from plait.api.caller import Caller
-from plait.api.guard import new_router
 from plait.api.problems import Refused
 from plait.api.shapes import Cursor, Json, Limit, Page, Shape, page
 from plait.api.tenancy import Ask

@@ -2,7 +2,7 @@
 
 from fastapi import Request, Response
 
-from plait.api.guard import new_router
+from plait.api.authentication import new_router
 from plait.telemetry.exposition import Exposition
 
 router = new_router("metrics", prefix="")

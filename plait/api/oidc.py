@@ -19,8 +19,8 @@ from pydantic import BaseModel
 from starlette.responses import RedirectResponse
 
 from plait.api.access import PREFIX
+from plait.api.authentication import Guard, new_router
 from plait.api.caller import BY_PROVIDER
-from plait.api.guard import Guard, new_router
 from plait.api.oidc_provider import Provider, ProviderUnreachable, Sent, SignInFailed
 from plait.api.problems import Refused, problem
 from plait.api.sessions import HOME, open_session

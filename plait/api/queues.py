@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import Path, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from plait.api.guard import new_router
+from plait.api.authentication import new_router
 from plait.api.shapes import Json, Page, Shape
 from plait.api.tenancy import Ask, Asking
 from plait.model.policies import QUEUE_NAME

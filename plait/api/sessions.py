@@ -12,8 +12,8 @@ from fastapi import Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import RedirectResponse
 
+from plait.api.authentication import COOKIE, Guard, new_router
 from plait.api.caller import BY_PROVIDER, Caller
-from plait.api.guard import COOKIE, Guard, new_router
 from plait.api.oidc_provider import Provider
 from plait.api.shapes import Json
 from plait.api.tenancy import Ask

@@ -1,6 +1,6 @@
 """Responses. A pydantic model names a response's fields, for the OpenAPI document; the values come from the store's rows and are
 encoded by msgspec. JSON from the database (payloads, results) is not decoded but sent as it is stored: a number of 5,000 digits or 5,000
-levels of nesting costs nothing here (T101). For viewers and operators, secrets are redacted (plait.api.privacy).
+levels of nesting costs nothing here (T101). For viewers and operators, secrets are redacted (plait.api.redaction).
 """
 
 from typing import Annotated, Any, ClassVar, Final, Generic, TypeVar
@@ -10,7 +10,7 @@ import msgspec
 from fastapi import Query, Response
 from pydantic import BaseModel, Field
 
-from plait.api.privacy import redaction
+from plait.api.redaction import redaction
 
 Model = TypeVar("Model", bound="Shape")
 Item = TypeVar("Item")

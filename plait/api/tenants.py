@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import Path, Query, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from plait.api.guard import new_router
+from plait.api.authentication import new_router
 from plait.api.shapes import Json, Page, Shape
 from plait.api.tenancy import Ask, Asking
 

@@ -9,11 +9,11 @@ import msgspec
 from fastapi import Header, Query, Request, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from plait.api.authentication import new_router
 from plait.api.etags import etag, unchanged_since
-from plait.api.guard import new_router
 from plait.api.jobs import json_text
-from plait.api.privacy import composed, redaction
 from plait.api.problems import Refused
+from plait.api.redaction import composed, redaction
 from plait.api.shapes import Json, Limit, Page, Shape, raw
 from plait.api.tenancy import Ask, Asking
 from plait.api.trigger_shapes import Draft, Instant, Rendered, Timetable, Trial, Tried

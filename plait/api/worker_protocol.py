@@ -13,7 +13,7 @@ from uuid import UUID
 from fastapi import Request, Response
 
 from plait.api.artifacts import payload_url
-from plait.api.guard import new_router
+from plait.api.authentication import new_router
 from plait.api.jobs import json_text
 from plait.api.problems import Refused
 from plait.api.shapes import Json, raw
@@ -38,13 +38,13 @@ from plait.api.worker_shapes import (
     WorkerHeartbeat,
 )
 from plait.model.errors import LeaseLost, WorkerLost
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.model.texts import clean
 from plait.sdk.artifacts import hash_in, is_reference
 from plait.sdk.dependencies import complete_link, is_link
-from plait.store.trees import Lease
 from plait.store.workers import Beat as Beaten
 from plait.store.workers import Claimed, Settlement
+from plait.store.workflows import Lease
 
 router = new_router("worker")
 
@@ -85,7 +85,7 @@ async def heartbeat_of_job(ask: Ask, job_id: UUID, body: Heartbeat) -> Response:
     worker = await _own(ask, body.worker)
     beat = await _beat(ask, worker, body.held, 1)
     gone = set(beat.gone)
-    if await ask.store.trees.resume_steps(Lease(worker, job_id, body.attempt)) is None:
+    if await ask.store.workflows.resume_steps(Lease(worker, job_id, body.attempt)) is None:
         gone.add(job_id)
     return Json({"cancel": [job for job, _ in beat.cancels], "gone": sorted(gone)})
 
@@ -209,7 +209,7 @@ async def _claimed(ask: Asking, job: Claimed) -> dict[str, Any]:
     return {
         "id": job.job_id,
         "attempt": job.attempt,
-        "tries": job.tries,
+        "failed_attempts": job.failed_attempts,
         "max_attempts": job.max_attempts,
         "tenant_id": job.tenant_id,
         "definition_key": job.definition,
@@ -221,9 +221,9 @@ async def _claimed(ask: Asking, job: Claimed) -> dict[str, Any]:
     }
 
 
-async def _settle(ask: Asking, job_id: UUID, said: OfAttempt, outcome: str) -> Response:
+async def _settle(ask: Asking, job_id: UUID, said: OfAttempt, verb: str) -> Response:
     worker = await _own(ask, said.worker)
-    settlement = _settlement(job_id, said.attempt, outcome, said.model_dump())
+    settlement = _settlement(job_id, said.attempt, verb, said.model_dump())
     [accepted] = await ask.store.workers.settle(worker, [settlement])
     if not accepted:
         raise Refused(
@@ -232,16 +232,16 @@ async def _settle(ask: Asking, job_id: UUID, said: OfAttempt, outcome: str) -> R
     return Json({"id": job_id, "attempt": said.attempt})
 
 
-def _settlement(job_id: UUID, attempt: int, outcome: str, said: Mapping[str, Any]) -> Settlement:
-    """The settlement of an outcome."""
+def _settlement(job_id: UUID, attempt: int, verb: str, said: Mapping[str, Any]) -> Settlement:
+    """The settlement for a verb of the worker protocol."""
     result: str | None = None
     detail: dict[str, Any] = {}
-    match outcome:
+    match verb:
         case "complete":
-            ending = Ending.SUCCEEDED
+            outcome = AttemptOutcome.SUCCEEDED
             result = None if said["result"] is None else json_text(said["result"])
         case "fail":
-            ending = Ending.TIMEOUT if said["timeout"] else Ending.FAILED
+            outcome = AttemptOutcome.TIMEOUT if said["timeout"] else AttemptOutcome.FAILED
             detail = {
                 "error": clean(said["error"], TAIL),
                 "traceback": None if said["traceback"] is None else clean(said["traceback"], TAIL),
@@ -251,10 +251,10 @@ def _settlement(job_id: UUID, attempt: int, outcome: str, said: Mapping[str, Any
                 "exit_code": said["exit_code"],
             }
         case "release":
-            ending = Ending.RELEASED if said["delay_seconds"] is None else Ending.SNOOZED
+            outcome = AttemptOutcome.RELEASED if said["delay_seconds"] is None else AttemptOutcome.SNOOZED
             detail = {"delay_s": said["delay_seconds"]}
         case _:
-            ending = Ending.SKIPPED
+            outcome = AttemptOutcome.SKIPPED
             detail = {"error": clean(said["reason"] or "", TAIL)}
     given = {name: value for name, value in detail.items() if value is not None}
-    return Settlement(job_id, attempt, ending, result=result, detail=json_text(given) if given else None)
+    return Settlement(job_id, attempt, outcome, result=result, detail=json_text(given) if given else None)

@@ -37,7 +37,7 @@ class Claim(BaseModel):
 class ClaimedJob(BaseModel):
     id: UUID
     attempt: int = Field(description="Send it with every request about the job.")
-    tries: int
+    failed_attempts: int
     max_attempts: int
     tenant_id: UUID
     definition_key: str

@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import Response
 from pydantic import Field
 
-from plait.api.guard import new_router
+from plait.api.authentication import new_router
 from plait.api.shapes import Json, Page, Shape
 from plait.api.tenancy import Ask
 

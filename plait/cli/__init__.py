@@ -1,7 +1,7 @@
 """The command line. It composes all other packages; the database makes the decisions.
 
     invocation.py common to every command: --url, --data-dir, --json, --debug, an event loop
-    failures.py   turns an error into one line and an exit code
+    errors.py     turns an error into one line and an exit code
     loading.py    loads an application from `app.py`, `app.py:app`, `module` or `module:app`
     arguments.py  parses what people type (key=value, 10m, 10/1s)
     output.py     tables on a terminal, plain text elsewhere, JSON with --json
@@ -26,8 +26,8 @@ from plait.cli import (
     doctor,
     endpoints,
     enqueue,
+    errors,
     events,
-    failures,
     jobs,
     keys,
     leader,
@@ -38,11 +38,11 @@ from plait.cli import (
     run,
     tenants,
     top,
-    trees,
     trigger_firings,
     triggers,
     worker,
     workers,
+    workflows,
 )
 from plait.cli.invocation import new_group, root
 
@@ -66,7 +66,7 @@ for module in (
     commands,
 ):
     module.register(app)
-trees.register(jobs.group)
+workflows.register(jobs.group)
 trigger_firings.register(triggers.group)
 for group in (jobs, queues, tenants, definitions, triggers, events, keys, endpoints, connectors):
     app.add_typer(group.group)
@@ -83,5 +83,5 @@ def invoke(arguments: Sequence[str]) -> int:
     except typer.Exit as ended:
         return ended.exit_code
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - any error becomes one line for the user
-        return failures.report(error, arguments)
+        return errors.report(error, arguments)
     return code if isinstance(code, int) else 0

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, get_type_hints
 from uuid import UUID
 
-from plait.cli.failures import BadUsage
+from plait.cli.errors import BadUsage
 from plait.model.durations import FOREVER, seconds
 from plait.model.errors import InvalidDefinition
 from plait.model.states import FINAL

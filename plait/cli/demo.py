@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from plait.cli.failures import BadUsage
+from plait.cli.errors import BadUsage
 from plait.cli.invocation import Invocation, command
 from plait.model.states import Status
 

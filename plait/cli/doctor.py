@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plait.cli.arguments import duration
-from plait.cli.failures import ExitCode, exit_code
+from plait.cli.errors import ExitCode, exit_code
 from plait.cli.invocation import Invocation, command
 from plait.cli.output import show, show_json, show_table, shown_url
 from plait.model.errors import SchemaOutdated, UnsafeRole

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plait.cli import arguments
-from plait.cli.failures import BadUsage
+from plait.cli.errors import BadUsage
 from plait.cli.invocation import Invocation, command, stepping_down
 from plait.cli.output import say, show, show_json
 from plait.cli.run import Payload, Tenant, find_job, wait_for

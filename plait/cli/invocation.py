@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from plait.cli.failures import BadUsage
+from plait.cli.errors import BadUsage
 from plait.model.errors import UnsafeRole
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Invocation:
 
 async def stepping_down(target: "Target", connect: Callable[[], Awaitable[T]]) -> T:
     """Connect. A superuser's URL is rejected; then connect as the login that `plait dev` created there, if it exists."""
-    from plait.store.roles import DEV_LOGIN
+    from plait.store.dev_login import DEV_LOGIN
 
     try:
         return await connect()

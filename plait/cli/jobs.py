@@ -12,7 +12,7 @@ from uuid import UUID
 import typer
 
 from plait.cli import arguments
-from plait.cli.failures import BadUsage, is_forbidden
+from plait.cli.errors import BadUsage, is_forbidden
 from plait.cli.invocation import Invocation, command, new_group
 from plait.cli.output import is_terminal, plain, say, show, show_json, show_table
 from plait.model.errors import DatabaseError, ForeignTenant

@@ -10,7 +10,7 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
-from plait.cli.failures import BadApp
+from plait.cli.errors import BadApp
 from plait.sdk.app import Plait
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plait.cli.arguments import typed_payload
-from plait.cli.failures import BadUsage
+from plait.cli.errors import BadUsage
 from plait.cli.invocation import Invocation, command
 from plait.cli.output import is_terminal, say, show, show_json
 from plait.cli.worker import App

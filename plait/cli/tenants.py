@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plait.cli import arguments
-from plait.cli.failures import BadUsage
+from plait.cli.errors import BadUsage
 from plait.cli.invocation import Invocation, command, new_group
 from plait.cli.output import show, show_json, show_table
 from plait.model.errors import PlaitError

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 import typer
 
 from plait.cli.arguments import duration
-from plait.cli.failures import BadUsage
+from plait.cli.errors import BadUsage
 from plait.cli.invocation import Invocation, command
 from plait.cli.output import is_terminal, show, show_json, span
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from plait.cli import arguments
-from plait.cli.failures import BadUsage
+from plait.cli.errors import BadUsage
 from plait.cli.invocation import Invocation, command
 from plait.cli.output import plain, show, show_json, show_table
 from plait.cli.triggers import Cron, Named, Tenant, Text, Zone, find

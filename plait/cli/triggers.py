@@ -7,7 +7,7 @@ from uuid import UUID
 import typer
 
 from plait.cli import arguments
-from plait.cli.failures import BadUsage
+from plait.cli.errors import BadUsage
 from plait.cli.invocation import Invocation, command, new_group
 from plait.cli.output import show, show_json, show_table, span
 from plait.model.errors import PlaitError

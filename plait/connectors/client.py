@@ -1,4 +1,4 @@
-"""The HTTP client: every request of plait to another server is made here (tests/connectors/test_way_out.py).
+"""The HTTP client: every request of plait to another server is made here (tests/project/test_outgoing_requests.py).
 
 A name is resolved once, every returned address is checked, and the connection is made to a checked address, while Host, SNI and the
 certificate check use the name: nothing can change between the check and the use (T120). Each redirect is checked again. Proxies of the

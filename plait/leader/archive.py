@@ -18,7 +18,7 @@ from uuid import UUID, uuid4
 import msgspec
 
 from plait.model.errors import StorageFailed
-from plait.runtime.objects import Objects
+from plait.runtime.object_storage import Objects
 
 Format = Literal["jsonl", "parquet"]
 

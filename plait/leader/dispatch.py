@@ -12,7 +12,7 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from plait.leader.held import Held
+from plait.leader.blocked_firings import BlockedFirings
 from plait.model.errors import DatabaseError, DatabaseUnreachable, PlaitError
 from plait.model.rendering import event_scope, refused, rendered, tenant_scope, trigger_scope
 from plait.model.texts import message_of
@@ -39,13 +39,13 @@ SMALL = 32_768
 
 class Dispatch:
     def __init__(self) -> None:
-        self._held = Held()
+        self._blocked = BlockedFirings()
 
     async def run(self, store: Store) -> float:
         done = 0
-        pending = await store.events.pending_events(BATCH, skip=self._held.left_alone())
-        again = [event for event in pending if event.id in self._held]
-        async for part in _parts([event for event in pending if event.id not in self._held]):
+        pending = await store.events.pending_events(BATCH, skip=self._blocked.left_alone())
+        again = [event for event in pending if event.id in self._blocked]
+        async for part in _parts([event for event in pending if event.id not in self._blocked]):
             done += await self._send(store, part)
         for event in again[:HELD_AT_ONCE]:
             async for part in _parts([event]):
@@ -63,16 +63,16 @@ class Dispatch:
                 return await self._one_by_one(store, part)
             if is_held(error):
                 event_id = UUID(msgspec.json.decode(part[0])["event"])
-                if self._held.add(event_id):
+                if self._blocked.add(event_id):
                     log.info("event waits for another transaction", event_id=str(event_id), error=str(error))
                 return 0
             return await _send_again(store, part[0], error)
 
     async def _one_by_one(self, store: Store, part: list[bytes]) -> int:
-        done, held = 0, len(self._held)
+        done, held = 0, len(self._blocked)
         for event in part:
             done += await self._send(store, [event])
-            if len(self._held) >= held + HELD_AT_ONCE:
+            if len(self._blocked) >= held + HELD_AT_ONCE:
                 break  # each was given a short wait: the next page skips them
         return done
 

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import asyncpg
 
-from plait.leader.held import Held
+from plait.leader.blocked_firings import BlockedFirings
 from plait.model import schedules
 from plait.model.errors import DatabaseUnreachable, InvalidTrigger, PlaitError
 from plait.model.rendering import refused, rendered, schedule_scope, tenant_scope, trigger_scope
@@ -38,14 +38,14 @@ LONG_AGO = timedelta(hours=1)
 class Fire:
     def __init__(self) -> None:
         self._after: UUID | None = None
-        self._held = Held()
+        self._blocked = BlockedFirings()
 
     async def run(self, store: Store) -> float:
         due = await store.triggers.due_schedules(BATCH, after=self._after)
         # Continue after those that cannot be fired now, then from the start, so that no schedule blocks the others.
         self._after = due[-1].id if len(due) == BATCH else None
         more = self._after is not None
-        left_alone = set(self._held.left_alone())
+        left_alone = set(self._blocked.left_alone())
         due = [schedule for schedule in due if schedule.id not in left_alone]
         for at in range(0, len(due), AT_ONCE):
             asked = [self._fire(store, schedule) for schedule in due[at : at + AT_ONCE]]
@@ -65,10 +65,10 @@ class Fire:
         except (PlaitError, asyncpg.PostgresError) as error:  # one schedule's error must not affect the others
             if not is_held(error):
                 log.warning("schedule not fired, retrying", trigger=schedule.label, error=str(error))
-            elif self._held.add(schedule.id):
+            elif self._blocked.add(schedule.id):
                 log.info("schedule waits for another transaction", trigger=schedule.label, error=str(error))
             return False
-        self._held.discard(schedule.id)
+        self._blocked.discard(schedule.id)
         return more
 
 

@@ -20,7 +20,7 @@ from plait.leader.resume import ReleaseBuilds, Resume, ResumeMissed
 from plait.leader.sweep import Sweep
 from plait.model.errors import PlaitError
 from plait.runtime.logging import get_logger
-from plait.runtime.objects import open_objects
+from plait.runtime.object_storage import open_objects
 from plait.runtime.outage import Retry
 from plait.runtime.service import Stop
 from plait.runtime.settings import Settings

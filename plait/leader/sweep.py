@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from plait.runtime.objects import Objects
+from plait.runtime.object_storage import Objects
 from plait.sdk.artifacts import name_of
 from plait.store import Store
 

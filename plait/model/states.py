@@ -1,6 +1,6 @@
 """The states of a job and the outcomes of an attempt, as defined in `plait/sql/schema`.
 
-The database is authoritative; `tests/sql/test_states.py` compares every status and transition here with it.
+The database is authoritative; `tests/foundation/test_states.py` compares every status and transition here with it.
 """
 
 from enum import StrEnum
@@ -41,7 +41,7 @@ MOVES: Final[frozenset[tuple[Status, Status]]] = frozenset(
 """The transitions of a live row. In addition, every live state may end in a final one, and `retry` makes a final job live again."""
 
 
-class Ending(StrEnum):
+class AttemptOutcome(StrEnum):
     """The outcome of one attempt."""
 
     SUCCEEDED = "succeeded"

@@ -10,7 +10,7 @@ Each connection is in one phase at a time. Phases that depend on the client have
 
 When the total is reached, the connection that has been idle or without a complete header for longest is closed. If there is none, a new
 connection is answered with 503, except for health checks. One client has a share of the total; requests that a trusted proxy forwards are
-counted for each client by `plait.api.forwarding` instead.
+counted for each client by `plait.api.client_address` instead.
 """
 
 import asyncio

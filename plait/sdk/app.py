@@ -20,6 +20,7 @@ from plait.model.errors import InvalidDefinition
 from plait.model.policies import NodePolicy
 from plait.model.schedules import CatchUp, Overlap
 from plait.runtime.settings import Settings
+from plait.sdk.argument_checks import job_id_of
 from plait.sdk.artifacts import Artifacts
 from plait.sdk.chain import enqueue_chain
 from plait.sdk.command_groups import commands_of
@@ -29,7 +30,6 @@ from plait.sdk.enqueuer import Enqueuer
 from plait.sdk.events import NewEvent
 from plait.sdk.handle import Handle
 from plait.sdk.job import Decorator, Job
-from plait.sdk.names import job_id_of
 from plait.sdk.node_jobs import NodeJob, NodeOptions, PartOptions, apart, leading
 from plait.sdk.options import check_tenant, unknown_option
 from plait.sdk.portal import Portal

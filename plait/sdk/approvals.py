@@ -53,7 +53,7 @@ async def approval_url(
         nonce = secrets.token_hex(16) if step.row is None else msgspec.json.decode(step.row.value or "", type=str)
         token, url = _link(owner.settings, nonce)
         if step.row is None:
-            links = owner.store.links
+            links = owner.store.approvals
             if not await until_sent(
                 lambda: links.open_link(
                     owner.lease,

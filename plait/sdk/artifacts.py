@@ -15,7 +15,7 @@ from uuid import UUID
 import msgspec
 
 from plait.model.errors import ArtifactAltered, ArtifactMissing, StorageFailed, TooLarge
-from plait.runtime.objects import Objects
+from plait.runtime.object_storage import Objects
 from plait.store import Store
 from plait.store.artifacts import ArtifactRow, Kind
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from plait.sdk.blocked import is_blocked_by
 from plait.sdk.context import Attempt
-from plait.store.trees import StepKey
+from plait.store.workflows import StepKey
 
 SETTLED: Final = 8
 """Turns of the loop: more than nested asyncio combinators need in practice."""

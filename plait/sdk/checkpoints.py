@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 from plait.sdk.batches import Batches
 from plait.store import Store
-from plait.store.trees import Checkpoint
+from plait.store.workflows import Checkpoint
 
 
 class Checkpoints(Batches[Checkpoint, bool]):
     def __init__(self, store: Store) -> None:
         super().__init__(self._save_steps)
-        self._trees = store.trees
+        self._workflows = store.workflows
 
     def save(self, checkpoint: Checkpoint) -> "asyncio.Future[bool]":
         """Whether it was stored; False if the lease is lost. It is sent even if its caller stops waiting."""
@@ -27,6 +27,6 @@ class Checkpoints(Batches[Checkpoint, bool]):
             positions.setdefault(checkpoint.lease.worker, []).append(position)
         saved = [True] * len(checkpoints)
         for worker, theirs in positions.items():
-            for stale in await self._trees.save_steps(worker, [checkpoints[position] for position in theirs]):
+            for stale in await self._workflows.save_steps(worker, [checkpoints[position] for position in theirs]):
                 saved[theirs[stale]] = False
         return saved

@@ -45,7 +45,7 @@ class Current:
 
     job_id: UUID
     attempt: int
-    tries: int
+    failed_attempts: int
     max_attempts: int
     tenant_id: UUID
     definition: str

@@ -3,10 +3,10 @@
 from typing import Any, NoReturn
 
 from plait.model.errors import NotDurable, TooLarge
+from plait.sdk.active_step import Step
 from plait.sdk.branches import in_step
 from plait.sdk.context import current
 from plait.sdk.durable import durable
-from plait.sdk.operations import Step
 
 
 async def continue_as_new(*args: Any, **kwargs: Any) -> NoReturn:
@@ -30,5 +30,5 @@ async def continue_as_new(*args: Any, **kwargs: Any) -> NoReturn:
     # A step that is never recorded: it begins when the replay is over, and is rejected while the handler is dropped.
     with await owner.begin("continue_as_new", "call"):
         async with owner.delivery.undelivered() as steps:
-            await owner.suspend(lambda: owner.store.trees.continue_as_new(owner.lease, payload, steps), keep=False)
+            await owner.suspend(lambda: owner.store.workflows.continue_as_new(owner.lease, payload, steps), keep=False)
     raise AssertionError("unreachable: the job was continued, or the lease is lost")

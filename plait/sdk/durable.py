@@ -20,16 +20,16 @@ from typing import Any, Final, NoReturn, TypeVar
 from uuid import UUID
 
 from plait.model.errors import LeaseLost, NotDurable
+from plait.sdk.active_step import Holder, Reading, Step, Suspended
 from plait.sdk.branches import Branch, in_step
 from plait.sdk.context import NoCurrentJob, attempt, ended
 from plait.sdk.durable_runtime import DurableRuntime
 from plait.sdk.history import History
-from plait.sdk.operations import Holder, Reading, Step, Suspended
 from plait.sdk.step_delivery import StepDelivery
 from plait.sdk.timers import CallAt, Timer
 from plait.sdk.unrecorded import Failure, Unrecorded
 from plait.sdk.until_sent import until_sent
-from plait.store.trees import Checkpoint, Lease, StepKey, StepKind, Suspension, Wait
+from plait.store.workflows import Checkpoint, Lease, StepKey, StepKind, Suspension, Wait
 
 T = TypeVar("T")
 
@@ -146,11 +146,11 @@ class Durable:
         return self.delivery.history
 
     async def _load(self) -> History:
-        rows = await until_sent(lambda: self.store.trees.resume_steps(self.lease))
+        rows = await until_sent(lambda: self.store.workflows.resume_steps(self.lease))
         if rows is None:  # else it would start from the beginning and repeat another worker's steps
             await self.stop_for("stale")
         self._size += sum(len(row.value) for row in rows if row.value)
-        return History(rows, lambda row: until_sent(lambda: self.store.trees.step_values(self.lease, row)))
+        return History(rows, lambda row: until_sent(lambda: self.store.workflows.step_values(self.lease, row)))
 
     async def record(self, step: Step, write: Callable[[int], Awaitable[T]]) -> T:
         """Record the end of a step; returns when it is this end's turn to reach the handler."""
@@ -292,9 +292,8 @@ class Durable:
         first, steps, waits, abandoned = self.delivery.expect()
         self.holder.suspended = suspend  # the heartbeat must not take that for a lost lease (T15)
         try:
-            status, ends, next_s = await until_sent(
-                lambda: self.store.trees.await_steps(self.lease, waits, abandoned, next_number=first, suspend=suspend)
-            )
+            send = partial(self.store.workflows.await_steps, self.lease, waits, abandoned, next_number=first)
+            status, ends, next_s = await until_sent(partial(send, suspend=suspend))
         except BaseException:
             self.holder.suspended = False
             self.delivery.abandoned[:0] = abandoned
@@ -360,7 +359,7 @@ class Durable:
                     task.exception()  # nothing waits for its error
         for failure in self._unrecorded.failures:
             if failure.recorded and error is not None and not self._gone and failure.caused(error):
-                drop = partial(self.store.trees.drop_steps, self.lease, failure.seen_by, since=failure.number)
+                drop = partial(self.store.workflows.drop_steps, self.lease, failure.seen_by, since=failure.number)
                 await until_sent(drop)
 
     def refuse(self) -> None:

@@ -10,7 +10,7 @@ from plait.sdk.codec import encode
 from plait.sdk.options import Options
 from plait.sdk.send_once import send_once
 from plait.store import Store
-from plait.store.connections import emit_async_on, emit_sync_on, is_async
+from plait.store.caller_connections import emit_async_on, emit_sync_on, is_async
 from plait.telemetry.tracing import captured
 
 T = TypeVar("T")

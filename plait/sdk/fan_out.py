@@ -19,14 +19,14 @@ from plait.model.ids import new_id
 from plait.model.states import Status
 from plait.model.strategies import Strategy, collect_all, fail_fast
 from plait.model.texts import shown
+from plait.sdk.argument_checks import check_iterable
 from plait.sdk.artifacts import is_reference
 from plait.sdk.durable import Durable, durable
-from plait.sdk.names import check_iterable
 from plait.sdk.options import Options
 from plait.sdk.results import Result, read_failure
 from plait.sdk.sub_jobs import Duration, Sub, SubKind
 from plait.sdk.until_sent import until_sent
-from plait.store.trees import PAGE_BYTES, ChildOutcome, NewChild, NewFanOut, Suspension
+from plait.store.workflows import PAGE_BYTES, ChildOutcome, NewChild, NewFanOut, Suspension
 
 PAGE = 2000
 """The maximum number of results in a page; PAGE_BYTES limits their size."""
@@ -146,11 +146,11 @@ class Opened:
 
     async def page(self) -> AsyncIterator[Result[Any]]:
         """The next results. Each is decoded in its turn, and then no longer held here."""
-        trees, job_id = self._owner.store.trees, self._owner.lease.job_id
+        workflows, job_id = self._owner.store.workflows, self._owner.lease.job_id
         limit = min(PAGE, self.ended - self.position) if self._streamed else PAGE
         with self._owner.reading():
             rows = await until_sent(
-                lambda: trees.gather(job_id, self._id, after=self.position, limit=limit, most_bytes=PAGE_BYTES)
+                lambda: workflows.gather(job_id, self._id, after=self.position, limit=limit, most_bytes=PAGE_BYTES)
             )
         # Fewer rows than requested, and too small for the size limit even with four bytes per character: there are no more.
         size = sum(len(row.result or "") + len(row.error or "") for row in rows)
@@ -260,7 +260,9 @@ async def _open(
         )
 
         async def write(number: int | None = None, *, suspend: bool = False) -> Suspension:
-            return await owner.store.trees.open_fan_out(owner.lease, new, children, finished=number, suspend=suspend)
+            return await owner.store.workflows.open_fan_out(
+                owner.lease, new, children, finished=number, suspend=suspend
+            )
 
         async def write_surely(number: int | None = None) -> None:
             status = await until_sent(lambda: write(number))

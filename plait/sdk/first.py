@@ -48,7 +48,7 @@ async def first(*waits: Awaitable[Any], **named: Awaitable[Any]) -> First:
                 task.exception()  # it lost the race: its error is dropped
     if owner is not None and (left := owner.delivery.left_by(paths)):
         with owner.reading():
-            await until_sent(lambda: owner.store.trees.abandon_fan_outs(owner.lease, left))
+            await until_sent(lambda: owner.store.workflows.abandon_fan_outs(owner.lease, left))
     index = ended[0]
     names = [None] * len(waits) + list(named)
     return First(index, names[index], tasks[index].result())

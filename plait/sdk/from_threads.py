@@ -6,8 +6,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from plait.model.errors import NotDurable
+from plait.sdk.active_step import Suspended
 from plait.sdk.durable import Durable
-from plait.sdk.operations import Suspended
 
 T = TypeVar("T")
 

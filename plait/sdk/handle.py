@@ -17,10 +17,10 @@ from plait.model.errors import (
     NotFound,
 )
 from plait.model.states import Status
+from plait.sdk.argument_checks import check_reason
 from plait.sdk.artifacts import is_reference
 from plait.sdk.codec import Codec
 from plait.sdk.live_handle import Connected, LiveHandle
-from plait.sdk.names import check_reason
 from plait.sdk.results import read_failure
 from plait.store.job_rows import JobRow, NodeRow, OutcomeRow, TreeCanceled
 

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from plait.model.errors import DeterminismError
-from plait.store.trees import StepKey, StepKind, StepRow
+from plait.store.workflows import StepKey, StepKind, StepRow
 
 _ADVICE = (
     "A durable function must call the same steps in every run. If its code has changed, keep the old path for unfinished jobs"

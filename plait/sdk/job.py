@@ -11,18 +11,18 @@ from msgspec.structs import replace
 from plait.model.errors import InvalidArguments, InvalidJob, TooLarge
 from plait.model.ids import new_id
 from plait.model.strategies import Strategy
+from plait.sdk.argument_checks import check_iterable
 from plait.sdk.codec import encode
 from plait.sdk.definition import Definition
 from plait.sdk.enqueuer import Enqueuer
 from plait.sdk.fan_out import fan_out
 from plait.sdk.handle import Handle
 from plait.sdk.live_handle import Connected
-from plait.sdk.names import check_iterable
 from plait.sdk.options import Options, OptionsDict, unknown_option
 from plait.sdk.results import Result
 from plait.sdk.send_once import send_once
 from plait.sdk.sub_jobs import Duration, Sub
-from plait.store.connections import Enqueued, enqueue_async_on, enqueue_sync_on, is_async, start_async_on
+from plait.store.caller_connections import Enqueued, enqueue_async_on, enqueue_sync_on, is_async, start_async_on
 from plait.store.jobs import WAIT_MS, patiently
 from plait.store.new_jobs import MAX_WAIT_MS, NewJob
 from plait.store.signals import start_arguments

@@ -15,13 +15,13 @@ from plait.model.states import Status
 from plait.model.texts import shown
 from plait.model.tokens import hash_of, new_token
 from plait.sdk.annotations import decoder_of
+from plait.sdk.argument_checks import check_signal_name, check_stream_name, check_update_name
 from plait.sdk.artifacts import Artifacts
 from plait.sdk.codec import encode, encode_signal
-from plait.sdk.names import check_signal_name, check_stream_name, check_update_name
 from plait.sdk.send_once import send_once
 from plait.sdk.waiter import Waiter
 from plait.store import Store
-from plait.store.connections import is_async, signal_async_on, signal_sync_on
+from plait.store.caller_connections import is_async, signal_async_on, signal_sync_on
 from plait.store.streams import Following
 
 T = TypeVar("T")

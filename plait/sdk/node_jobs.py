@@ -23,16 +23,16 @@ import msgspec
 from plait.model.errors import InvalidDefinition, Snooze
 from plait.model.policies import Backoff, NodePolicy, OnNodeFailure, OnTimeout
 from plait.model.states import Status
+from plait.sdk.active_step import Step
 from plait.sdk.artifacts import is_reference
 from plait.sdk.codec import Codec
 from plait.sdk.context import current
 from plait.sdk.definition import Definition
 from plait.sdk.durable import Durable, durable
 from plait.sdk.job import App, Job
-from plait.sdk.operations import Step
 from plait.sdk.until_sent import until_sent
 from plait.store.nodes import JobNode, Rule
-from plait.store.trees import Suspension
+from plait.store.workflows import Suspension
 
 P = ParamSpec("P")
 T = TypeVar("T")

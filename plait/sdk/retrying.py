@@ -1,8 +1,8 @@
 """Retries of a step within one attempt of its job: `call(…, retries=, backoff=, timeout=, retry_on=)`.
 
-Each try is a step, so its error is recorded, and after a lost worker the remaining tries are used. A short delay before the next try is spent here and holds the
-job's slot. A longer one is a durable sleep: the job is suspended. When no try is left, the step raises the error. If that ends the attempt, the job's next
-attempt has all tries again.
+Each run of the function is a step, so its error is recorded, and after a lost worker only the remaining retries are used. A short delay before a retry
+is spent here and holds the job's slot. A longer one is a durable sleep: the job is suspended. When no retry is left, the step raises the error. If that ends
+the attempt, the job's next attempt has all retries again.
 """
 
 import asyncio
@@ -16,9 +16,9 @@ from plait.model.durations import seconds
 from plait.model.errors import DeterminismError, InvalidArguments, InvalidDefinition, NotDurable, Outcome, StepFailed
 from plait.model.policies import Backoff
 from plait.model.texts import shown
+from plait.sdk.active_step import Step
 from plait.sdk.branches import in_step
 from plait.sdk.durable import Durable
-from plait.sdk.operations import Step
 from plait.sdk.unrecorded import Failure
 
 T = TypeVar("T")
@@ -29,8 +29,8 @@ RetryOn = type[Exception] | tuple[type[Exception], ...]
 _NEVER: Final = (Outcome, DeterminismError, NotDurable)
 
 
-class Tries:
-    """The options of a call, and its failed tries."""
+class StepRetries:
+    """The retry options of a call, and its failed runs."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Tries:
         self._failed: list[tuple[Step, Exception]] = []
 
     def failed(self, step: Step, error: Exception) -> None:
-        """A try has failed, in this run or an earlier one."""
+        """The function has failed, in this run of the handler or an earlier one."""
         self._failed.append((step, error))
 
     async def run(self, owner: Durable, once: Callable[[], Awaitable[T]]) -> T:
@@ -77,12 +77,12 @@ class Tries:
             except Exception as error:
                 step, last = self._failed[-1] if self._failed else (None, None)
                 if step is None or last is not error:
-                    raise  # not the function's error: no try is recorded
+                    raise  # not the function's error: no failure is recorded
                 if number > self._retries or isinstance(error, _NEVER) or not isinstance(error, self._retry_on):
                     self._blame(owner)
                     raise
             await self._pause(owner, number, step)
-        raise AssertionError("unreachable: the last try returns or raises")
+        raise AssertionError("unreachable: the last run returns or raises")
 
     async def _pause(self, owner: Durable, number: int, step: Step) -> None:
         pause_s = self._backoff.pause_s(number)
@@ -98,7 +98,7 @@ class Tries:
             await asyncio.sleep(spread_s)
 
     def _blame(self, owner: Durable) -> None:
-        """If the last error ends the attempt, all tries run again in the next attempt."""
+        """If the last error ends the attempt, the next attempt has all retries again."""
         last = self._failed[-1][1]
         known = owner.unrecorded.failures
         for step, error in self._failed[:-1]:

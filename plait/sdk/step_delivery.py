@@ -13,11 +13,11 @@ from contextlib import asynccontextmanager
 from typing import Final
 from uuid import UUID
 
+from plait.sdk.active_step import Step
 from plait.sdk.branches import SETTLED, Branches
 from plait.sdk.history import History, Key, differs, named
-from plait.sdk.operations import Step
 from plait.sdk.timers import Timer
-from plait.store.trees import StepEnd, StepKey, Wait
+from plait.store.workflows import StepEnd, StepKey, Wait
 
 CANCELLATION: Final = ("!", "cancel", 1)
 """The step that represents it in the order of ends."""

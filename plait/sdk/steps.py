@@ -11,16 +11,16 @@ from typing import Any, NamedTuple, NoReturn, TypeVar, overload
 from plait.model.errors import DeterminismError, InvalidArguments, NotSerializable, PermanentError, TooLarge
 from plait.model.policies import Backoff
 from plait.model.texts import is_storable, message_of, shown
+from plait.sdk.active_step import Step
+from plait.sdk.argument_checks import check_change_id
 from plait.sdk.artifacts import is_reference
 from plait.sdk.codec import Codec, ResultCodec, encode
 from plait.sdk.definition import Definition
 from plait.sdk.durable import Durable, durable
-from plait.sdk.names import check_change_id
-from plait.sdk.operations import Step
-from plait.sdk.retrying import RetryOn, Tries, refuse_ambiguous
+from plait.sdk.retrying import RetryOn, StepRetries, refuse_ambiguous
 from plait.sdk.step_errors import MAX_ERROR, rebuild_error
 from plait.sdk.sub_jobs import Duration, Target
-from plait.store.trees import SAVE_STEPS, Checkpoint, step_columns
+from plait.store.workflows import SAVE_STEPS, Checkpoint, step_columns
 from plait.telemetry.tracing import span
 
 R = TypeVar("R")
@@ -81,7 +81,7 @@ async def call(
     result is decoded by its annotation, so the first run and a replay return the same value. `def` functions run in a thread.
 
     With `retries`, it is retried within this attempt of the job when it raises one of `retry_on` (default: any Exception except outcomes such as
-    PermanentError), with delays by `backoff`. With `timeout`, a try that takes longer raises TimeoutError. If the function has a parameter with one of
+    PermanentError), with delays by `backoff`. With `timeout`, a run that takes longer raises TimeoutError. If the function has a parameter with one of
     these names, pass it with `functools.partial(function, timeout=…)`.
     """
     owner, partial = durable(), isinstance(function, functools.partial)
@@ -95,8 +95,8 @@ async def call(
     options: dict[str, Any] = {"retries": retries, "backoff": backoff, "timeout": timeout, "retry_on": retry_on}
     if not partial:
         refuse_ambiguous(run, what, options)
-    tries = Tries(what, **options)
-    return await tries.run(owner, lambda: _once(asked, tries))
+    step_retries = StepRetries(what, **options)
+    return await step_retries.run(owner, lambda: _once(asked, step_retries))
 
 
 class _Asked(NamedTuple):
@@ -109,20 +109,20 @@ class _Asked(NamedTuple):
     kwargs: dict[str, Any]
 
 
-async def _once(asked: _Asked, tries: Tries | None) -> Any:
+async def _once(asked: _Asked, retries: StepRetries | None) -> Any:
     owner, codec = asked.owner, asked.codec
     with await owner.begin(asked.what, "call") as step:
         step.check(_hash(asked.definition, asked.args, asked.kwargs))
         if step.row is not None:
-            return await _replayed(owner, step, codec, tries)
+            return await _replayed(owner, step, codec, retries)
         try:
             with span(f"step {asked.what}"):
-                value = await (_run(asked) if tries is None else _run_within(asked, tries.timeout_s))
+                value = await (_run(asked) if retries is None else _run_within(asked, retries.timeout_s))
         except PermanentError as error:
             await _fail(owner, step, error)
         except Exception as error:  # noqa: BLE001 - any error reaches the handler in its turn
-            if tries is not None:
-                tries.failed(step, error)
+            if retries is not None:
+                retries.failed(step, error)
             await owner.fail(step, error)
         try:
             text = stored = codec.encode_result(value)
@@ -289,13 +289,13 @@ async def _kept(owner: Durable, large: TooLarge) -> str:
     return await owner.artifacts.keep(large, job_id=owner.lease.job_id, tenant_id=owner.tenant_id, kind="step")
 
 
-async def _replayed(owner: Durable, step: Step, codec: Codec | ResultCodec, tries: Tries | None = None) -> Any:
+async def _replayed(owner: Durable, step: Step, codec: Codec | ResultCodec, retries: StepRetries | None = None) -> Any:
     assert step.row is not None
     text = step.row.value
     if step.row.error is not None:
         error = rebuild_error(text, step.row.error)
-        if tries is not None:
-            tries.failed(step, error)
+        if retries is not None:
+            retries.failed(step, error)
         raise error
     if is_reference(text):
         text = await owner.artifacts.resolve(text, job_id=owner.lease.job_id, tenant_id=owner.tenant_id, kind="step")

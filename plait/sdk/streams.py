@@ -15,13 +15,13 @@ from typing import Any, Final, NoReturn, Protocol
 
 from plait.model.errors import InvalidArguments, LeaseLost, NotDurable, StreamClosed, StreamFull
 from plait.model.redaction import hide_known
+from plait.sdk.active_step import Step
+from plait.sdk.argument_checks import check_stream_name
 from plait.sdk.batches import Batches
 from plait.sdk.branches import Branches, in_step
 from plait.sdk.codec import encode
-from plait.sdk.names import check_stream_name
-from plait.sdk.operations import Step
 from plait.store.streams import CLOSED, FULL, STALE, StreamItem
-from plait.store.trees import Lease
+from plait.store.workflows import Lease
 
 MAX_ITEM: Final = 65_536
 THREAD: Final = "thread"

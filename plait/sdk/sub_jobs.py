@@ -15,7 +15,7 @@ from plait.sdk.codec import encode
 from plait.sdk.definition import Definition
 from plait.sdk.durable import Durable
 from plait.sdk.options import Options
-from plait.store.trees import NewChild
+from plait.store.workflows import NewChild
 
 _NOT_OF_SUBS = (
     "tenant", "delay", "scheduled_for", "dedupe_key", "idempotency_key", "idempotency_ttl", "correlation_id", "job_id",

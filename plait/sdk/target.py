@@ -7,12 +7,12 @@ from pathlib import Path
 from plait.embedded.postgres import EmbeddedPostgres
 from plait.embedded.postgres_place import choose_data_dir
 from plait.model.errors import InvalidConfiguration
-from plait.runtime.objects import Objects, open_objects
+from plait.runtime.object_storage import Objects, open_objects
 from plait.runtime.settings import check_database_url
 from plait.store import Store
 from plait.store.database import STATEMENT_S
+from plait.store.dev_login import DEV_LOGIN, ensure_dev_login
 from plait.store.migrate import migrate
-from plait.store.roles import DEV_LOGIN, ensure_dev_login
 
 
 class Target:

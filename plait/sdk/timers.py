@@ -14,7 +14,7 @@ from typing import Any
 
 from plait.sdk.branches import in_step
 from plait.sdk.context import Attempt
-from plait.store.trees import StepEnd, StepKey, Wait
+from plait.store.workflows import StepEnd, StepKey, Wait
 
 CallAt = Callable[..., asyncio.TimerHandle]
 

@@ -8,10 +8,10 @@ from uuid import UUID
 import msgspec
 
 from plait.model.texts import message_of
-from plait.sdk.operations import Step
+from plait.sdk.active_step import Step
 from plait.sdk.step_delivery import StepDelivery
 from plait.sdk.step_errors import MAX_ERROR, encode_error
-from plait.store.trees import StepKey, StepKind
+from plait.store.workflows import StepKey, StepKind
 
 End = tuple[StepKey, StepKind, str | None, int, str | None, str | None]
 """A step's key, kind and hash; its number, value and error."""

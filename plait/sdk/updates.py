@@ -13,9 +13,9 @@ import msgspec
 from plait.model.errors import InvalidArguments
 from plait.model.texts import message_of
 from plait.sdk.annotations import decoder_of
+from plait.sdk.argument_checks import check_update_name
 from plait.sdk.codec import encode
 from plait.sdk.durable import Durable, durable
-from plait.sdk.names import check_update_name
 from plait.sdk.until_sent import until_sent
 from plait.sdk.waits import Duration, wait_for_signal
 

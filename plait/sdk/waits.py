@@ -13,10 +13,10 @@ from plait.model.durations import seconds
 from plait.model.errors import InvalidArguments, SignalTimeout
 from plait.model.texts import is_text, message_of, shown
 from plait.sdk.annotations import decoder_of
+from plait.sdk.argument_checks import check_signal_name, job_id_of
 from plait.sdk.artifacts import is_reference
 from plait.sdk.codec import encode, encode_signal
 from plait.sdk.durable import durable
-from plait.sdk.names import check_signal_name, job_id_of
 from plait.sdk.until_sent import until_sent
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
--- All grants: applied after every migration, by the owner. tests/security/grants.txt shows the result.
+-- All grants: applied after every migration, by the owner. tests/access/grants.txt shows the result.
 
 revoke all on schema plait from public;
 revoke all on all tables in schema plait from public, plait_client, plait_tenant, plait_worker, plait_admin;
@@ -46,7 +46,7 @@ grant execute on function plait.announce, plait.close_endpoint, plait.admit_requ
 grant execute on function plait.list_schemas to plait_client, plait_tenant, plait_worker, plait_admin;
 
 grant execute on function
-  plait.register_worker, plait.define, plait.queues_of, plait.cycle, plait.settle, plait.claim, plait.heartbeat, plait.progress, plait.log_attempt, plait.worker_key, plait.leave,
+  plait.register_worker, plait.define, plait.definition_queues, plait.cycle, plait.settle, plait.claim, plait.heartbeat, plait.progress, plait.log_attempt, plait.worker_key, plait.leave,
   plait.elect, plait.promote, plait.rescue, plait.prune, plait.sweep_artifacts, plait.count_live, plait.roll_up,
   plait.open_fan_out, plait.await_steps, plait.save_steps, plait.drop_steps, plait.abandon_fan_outs, plait.resume_steps, plait.step_values, plait.gather, plait.continue_as_new, plait.resume, plait.resume_missed, plait.release_builds, plait.cancel_remaining,
   plait.spawn_many, plait.after_many, plait.open_nursery, plait.list_dependencies,

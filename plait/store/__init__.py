@@ -4,6 +4,7 @@ A `Store` is a pool of connections to one database and the functions on it, grou
 mode, so that it works behind PgBouncer in transaction mode, and raises the errors of `plait.model.errors`.
 """
 
+from plait.store.approvals import Approvals
 from plait.store.artifacts import Artifacts
 from plait.store.audit import Audit, AuditedDatabase, Entry
 from plait.store.changes import Changes
@@ -17,7 +18,6 @@ from plait.store.http_replies import HttpReplies
 from plait.store.jobs import Jobs
 from plait.store.keys import Keys
 from plait.store.leader import Leader
-from plait.store.links import Links
 from plait.store.metrics import Metrics
 from plait.store.nodes import Nodes
 from plait.store.nurseries import Nurseries
@@ -26,9 +26,9 @@ from plait.store.signals import Signals
 from plait.store.statistics import Statistics
 from plait.store.streams import Streams
 from plait.store.tenants import Tenants
-from plait.store.trees import Trees
 from plait.store.triggers import Triggers
 from plait.store.workers import Workers
+from plait.store.workflows import Workflows
 
 __all__ = ["Database", "Store"]
 
@@ -46,7 +46,7 @@ class Store:
         self.jobs = Jobs(database)
         self.keys = Keys(database)
         self.leader = Leader(database)
-        self.links = Links(database)
+        self.approvals = Approvals(database)
         self.metrics = Metrics(database)
         self.nodes = Nodes(database)
         self.nurseries = Nurseries(database)
@@ -56,7 +56,7 @@ class Store:
         self.signals = Signals(database)
         self.streams = Streams(database)
         self.tenants = Tenants(database)
-        self.trees = Trees(database)
+        self.workflows = Workflows(database)
         self.triggers = Triggers(database)
         self.changes = Changes(database)
         self.workers = Workers(database)

@@ -1,4 +1,4 @@
-"""Metadata of artifacts. Their bytes are in plait.runtime.objects."""
+"""Metadata of artifacts. Their bytes are in plait.runtime.object_storage."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

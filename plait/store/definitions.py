@@ -93,9 +93,9 @@ class Definitions:
         rows = await self._db.fetch("select * from plait.list_definitions()")
         return [DefinitionRow(**{name: row[name] for name in DefinitionRow.__slots__}) for row in rows]
 
-    async def queues_of(self, names: Sequence[str]) -> list[str]:
+    async def definition_queues(self, names: Sequence[str]) -> list[str]:
         """The queues of new jobs of these definitions, including operators' overrides."""
-        return list(await self._db.fetchval("select plait.queues_of($1)", list(names)))
+        return list(await self._db.fetchval("select plait.definition_queues($1)", list(names)))
 
     async def list_schemas(self, names: Sequence[str]) -> dict[str, str]:
         """The JSON Schemas of those that have one, by name."""

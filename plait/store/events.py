@@ -10,7 +10,7 @@ import msgspec
 
 from plait.model.errors import NotFound
 from plait.store.database import Database
-from plait.store.trees import Lease
+from plait.store.workflows import Lease
 
 EMIT: Final = "select plait.emit($1::text, $2::text::json, $3::text, $4::text, $5::uuid)"
 

@@ -21,7 +21,7 @@ class JobRow:
     priority: int
     source: str
     attempt: int
-    tries: int | None
+    failed_attempts: int | None
     max_attempts: int
     created_at: datetime
     scheduled_for: datetime | None

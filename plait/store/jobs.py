@@ -26,7 +26,7 @@ from plait.store.job_rows import (
 )
 from plait.store.listing import COUNT_JOBS, COUNTED, LIST_JOBS, Counted, Filter, Listed, arguments, listed
 from plait.store.new_jobs import ENQUEUE, ENQUEUE_ONE, MAX_WAIT_MS, NewJob, enqueue_arguments
-from plait.store.trees import NodePlace
+from plait.store.workflows import NodePlace
 
 PAUSES_S: Final = (0.005, 0.02, 0.1, 0.5, 1.0, 2.0)
 WAIT_MS: Final = 50

@@ -23,7 +23,7 @@ import asyncpg
 
 from plait.model.errors import PlaitError, SchemaOutdated
 from plait.store.database import UNREACHABLE, say_goodbye, translate
-from plait.store.locks import Lock, locks_in
+from plait.store.migration_locks import Lock, locks_in
 from plait.store.sockets import open_connection
 
 SQL: Final = Path(str(files("plait") / "sql"))

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from plait.model.states import Status
 from plait.store.database import Database, Row
-from plait.store.trees import Lease
+from plait.store.workflows import Lease
 
 NodeState = Literal["active", "draining", "lost", "left"]
 Rule = Literal["quorum", "timeout", "node_failed", "quorum_lost"]

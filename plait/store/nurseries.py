@@ -8,7 +8,7 @@ import msgspec
 
 from plait.model.states import Status
 from plait.store.database import Database
-from plait.store.trees import Lease, StepKey
+from plait.store.workflows import Lease, StepKey
 
 Answer = Literal["ready", "stale", "canceled"]
 

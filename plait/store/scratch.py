@@ -8,8 +8,8 @@ import asyncpg
 
 from plait.model.errors import PlaitError
 from plait.store.database import LONG_S, UNREACHABLE, say_goodbye, translate
+from plait.store.dev_login import DEV_LOGIN
 from plait.store.migrate import ROLES
-from plait.store.roles import DEV_LOGIN
 from plait.store.sockets import open_connection
 
 

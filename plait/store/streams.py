@@ -10,7 +10,7 @@ import msgspec
 
 from plait.model.states import Status
 from plait.store.database import Database
-from plait.store.trees import Lease
+from plait.store.workflows import Lease
 
 STALE: Final = -1
 FULL: Final = -2

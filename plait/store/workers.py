@@ -14,7 +14,7 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.store.database import UNREACHABLE, Database, say_goodbye, translate
 
 CAREFUL_S: Final = 1.0
@@ -27,7 +27,7 @@ class Settlement(msgspec.Struct, frozen=True, gc=False):
 
     job_id: UUID
     attempt: int
-    ending: Ending
+    outcome: AttemptOutcome
     result: str | None = None
     detail: str | None = None
     ran_ms: float | None = None
@@ -40,7 +40,7 @@ class Claimed(msgspec.Struct, frozen=True, gc=False):
 
     job_id: UUID
     attempt: int
-    tries: int
+    failed_attempts: int
     max_attempts: int
     tenant_id: UUID
     definition: str
@@ -173,7 +173,7 @@ class Workers:
         rows = await self._db.fetch("select * from plait.claim($1, $2, $3, $4)", worker, queue, limit, sleep)
         return [
             Claimed(
-                row["job_id"], row["attempt"], row["tries"], row["max_attempts"], row["tenant_id"], row["definition"], queue,
+                row["job_id"], row["attempt"], row["failed_attempts"], row["max_attempts"], row["tenant_id"], row["definition"], queue,
                 row["payload"], row["timeout_s"], row["correlation_id"],
             )
             for row in rows
@@ -307,7 +307,7 @@ class CycleConnection:
             alive=row["o_alive"],
             claimed=list(
                 map(
-                    Claimed, jobs, _all(row["o_attempts"], count), _all(row["o_tries"], count), _all(row["o_max"], count),
+                    Claimed, jobs, _all(row["o_attempts"], count), _all(row["o_failed_attempts"], count), _all(row["o_max"], count),
                     _all(row["o_tenants"], count), _all(row["o_definitions"], count), _all(row["o_queues"], count),
                     row["o_payloads"], row["o_timeouts"] or nothing, row["o_correlations"] or nothing,
                 )
@@ -321,11 +321,11 @@ class CycleConnection:
 
 def _columns(settlements: Sequence[Settlement]) -> list[Any]:
     """The six arrays of settle; an unused column is null, and no outcomes means that all have succeeded."""
-    endings = [s.ending for s in settlements]
+    outcomes = [s.outcome for s in settlements]
     return [
         [s.job_id for s in settlements],
         [s.attempt for s in settlements],
-        None if endings.count(Ending.SUCCEEDED) == len(endings) else [ending.value for ending in endings],
+        None if outcomes.count(AttemptOutcome.SUCCEEDED) == len(outcomes) else [outcome.value for outcome in outcomes],
         _used([s.result for s in settlements]),
         _used([s.detail for s in settlements]),
         _used([s.ran_ms for s in settlements]),

@@ -88,7 +88,7 @@ CYCLES: Final = Metric(
 )
 CLAIMED: Final = Metric("plait_worker_claimed_total", "counter", "worker", "Claimed jobs.", ("queue",))
 SETTLED: Final = Metric(
-    "plait_worker_settled_total", "counter", "worker", "Settled attempts, by outcome.", ("definition", "ending")
+    "plait_worker_settled_total", "counter", "worker", "Settled attempts, by outcome.", ("definition", "outcome")
 )
 STALE: Final = Metric("plait_worker_stale_total", "counter", "worker", "Stale outcomes: sent after the lease was lost.")
 RUN_SECONDS: Final = Metric(

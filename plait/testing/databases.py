@@ -15,8 +15,8 @@ from uuid import uuid4
 import asyncpg
 
 from plait.embedded.postgres import EmbeddedPostgres
+from plait.store.dev_login import DEV_LOGIN, ensure_dev_login
 from plait.store.migrate import functions_hash, migrate_connection, migrations
-from plait.store.roles import DEV_LOGIN, ensure_dev_login
 from plait.testing import clock
 
 _LOCK = 0x706C74  # "plt": one process at a time creates templates

@@ -17,7 +17,7 @@ import msgspec
 from plait.leader.dispatch import Dispatch
 from plait.leader.fire import Fire
 from plait.model.errors import InvalidArguments
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.runtime.service import Stop
 from plait.sdk.app import Plait
 from plait.sdk.artifacts import is_reference
@@ -81,7 +81,7 @@ class Kit:
     async def _queues(self, left_out: Collection[str]) -> list[str]:
         """The queues of the app's jobs except these: from their definitions and from operators' overrides."""
         definitions = self.app.definitions
-        moved = await (await self.app.store()).definitions.queues_of(list(definitions))
+        moved = await (await self.app.store()).definitions.definition_queues(list(definitions))
         return sorted(({"default"} | {one.queue for one in definitions.values()} | set(moved)) - set(left_out))
 
     async def advance(
@@ -152,12 +152,12 @@ class Kit:
     async def complete_sub_job(self, job: Handle[Any] | UUID, result: Any = None) -> None:
         """Complete a job that has not started, as if a worker had run it and it had returned this."""
         text = None if result is None else msgspec.json.encode(result).decode()
-        await self._settle_by_hand(_id(job), Ending.SUCCEEDED, result=text)
+        await self._settle_by_hand(_id(job), AttemptOutcome.SUCCEEDED, result=text)
 
     async def fail_sub_job(self, job: Handle[Any] | UUID, error: str = "failed by hand") -> None:
         """Fail a job that has not started, as if it had failed permanently."""
         detail = msgspec.json.encode({"error": error, "permanent": True}).decode()
-        await self._settle_by_hand(_id(job), Ending.FAILED, detail=detail)
+        await self._settle_by_hand(_id(job), AttemptOutcome.FAILED, detail=detail)
 
     async def history(self, job: Handle[Any] | UUID) -> dict[str, Any]:
         """The recorded history of a durable function, for `replay`: a document that can be stored as JSON. It contains large results, not references to artifacts."""
@@ -193,7 +193,7 @@ class Kit:
                 await asyncio.sleep(0.01)
 
     async def _settle_by_hand(
-        self, job_id: UUID, ending: Ending, *, result: str | None = None, detail: str | None = None
+        self, job_id: UUID, outcome: AttemptOutcome, *, result: str | None = None, detail: str | None = None
     ) -> None:
         workers = (await self.app.store()).workers
         worker = await workers.register(host="by hand", pid=0, version="0", queues=[], definitions=[], lease_s=86_400)
@@ -204,7 +204,7 @@ class Kit:
             await connection.close()
         if attempt is None:
             raise AssertionError(f"job {job_id} must be queued to be completed by a test")
-        await workers.settle(worker, [Settlement(job_id, attempt, ending, result=result, detail=detail)])
+        await workers.settle(worker, [Settlement(job_id, attempt, outcome, result=result, detail=detail)])
         await workers.leave(worker)
 
     def run_until_idle_sync(self, **left_out: Any) -> None:

@@ -19,6 +19,7 @@ from plait.model.errors import DeterminismError, InvalidArguments
 from plait.model.states import Status
 from plait.model.texts import shown
 from plait.runtime.settings import Settings
+from plait.sdk.active_step import Step, Suspended
 from plait.sdk.artifacts import Artifacts
 from plait.sdk.branches import Branches, follow_tasks
 from plait.sdk.codec import Codec
@@ -28,11 +29,10 @@ from plait.sdk.dependencies import complete_link, is_link
 from plait.sdk.durable import Durable
 from plait.sdk.durable_runtime import DurableRuntime
 from plait.sdk.history import NESTED, named
-from plait.sdk.operations import Step, Suspended
 from plait.sdk.timers import follow_timers
 from plait.store import Store
 from plait.store.nurseries import DependencyRow
-from plait.store.trees import ChildOutcome, Lease, StepKind, StepRow
+from plait.store.workflows import ChildOutcome, Lease, StepKind, StepRow
 
 FORMAT: Final = 1
 TIMEOUT_S: Final = 60.0
@@ -189,7 +189,7 @@ class _Attempt:
         return Current(
             job_id=history.job_id,
             attempt=history.attempt + 1,
-            tries=0,
+            failed_attempts=0,
             max_attempts=history.max_attempts,
             tenant_id=history.tenant_id,
             definition=history.definition,
@@ -275,7 +275,7 @@ class _Replayed(Durable):
 
     def _rows(self) -> list[StepRow]:
         """The steps that the handler's own branches have called."""
-        rows = cast("_RecordedTrees", self.store.trees).rows
+        rows = cast("_RecordedWorkflows", self.store.workflows).rows
         return [row for row in rows if row.kind not in ("timer", "cancel") and NESTED not in row.branch]
 
 
@@ -289,7 +289,7 @@ class _RecordedStore:
     """Answers a replay's queries from the history."""
 
     def __init__(self, history: _History) -> None:
-        self.trees = _RecordedTrees(history)
+        self.workflows = _RecordedWorkflows(history)
         self.nurseries = _RecordedNurseries(history)
         self.events = _RecordedEvents()
 
@@ -302,7 +302,7 @@ class _RecordedEvents:
         return True  # the wait is recorded
 
 
-class _RecordedTrees:
+class _RecordedWorkflows:
     def __init__(self, history: _History) -> None:
         self.rows = [StepRow(**{**_fields(step), "value": _text(step.value)}) for step in history.steps]
         self._children = history.children

@@ -3,7 +3,7 @@
     worker.py     the service: starts everything, drains (draining.py), deregisters
     pump.py       the database pump, the only caller of `plait.cycle`: sends outcomes, claims jobs, two round trips at most
     slots.py      running and prefetched jobs, and which may start next
-    execute.py    one handler: on the loop, in a thread (threads.py), in a process (processes.py, child.py, channel.py)
+    execute.py    one handler: on the loop, in a thread (threads.py), in a process (processes.py, handler_process.py, channel.py)
     leftovers.py  processes that a handler left behind, and forked copies of this one
     outcomes.py   turns any result or error of a handler into an outcome that can be stored
     heartbeat.py  renews the lease, from a separate thread

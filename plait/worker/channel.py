@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from plait.model.errors import PlaitError
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 
 _HEAD: Final = struct.Struct("!4sI")
 _MARK: Final = b"plt1"
@@ -42,7 +42,7 @@ class Request(msgspec.Struct, kw_only=True):
     qualname: str
     definition: str
     payload: str
-    tries: int
+    failed_attempts: int
     max_attempts: int
     tenant: str
     queue: str
@@ -63,7 +63,7 @@ class Message(msgspec.Struct, kw_only=True, omit_defaults=True):
     attempt: int
     started: bool = False
     progress: dict[str, Any] | None = None
-    ending: Ending | None = None
+    outcome: AttemptOutcome | None = None
     result: str | None = None
     detail: str | None = None
     reusable: bool = True

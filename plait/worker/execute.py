@@ -9,13 +9,13 @@ import msgspec
 from msgspec.structs import replace
 
 from plait.model.errors import InvalidPayload, TooLarge
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.runtime.logging import get_logger
+from plait.sdk.active_step import Suspended
 from plait.sdk.artifacts import Artifacts, is_reference
 from plait.sdk.codec import MAX_BYTES
 from plait.sdk.context import set_attempt
 from plait.sdk.dependencies import complete_link, is_link
-from plait.sdk.operations import Suspended
 from plait.store.workers import Claimed
 from plait.worker import outcomes
 from plait.worker.leftovers import Original, end_copy
@@ -116,7 +116,7 @@ class Executor:
                 except Exception as error:  # noqa: BLE001 - the lease or the database may be lost; the slot must become free
                     finished, failure = outcomes.raised(error), error
                 if run.steps.delivery.canceled and failure is None and run.stopping is None:
-                    finished = outcomes.ended(Ending.CANCELED)  # it received the cancellation and cleaned up
+                    finished = outcomes.ended(AttemptOutcome.CANCELED)  # it received the cancellation and cleaned up
             if run.stopping is Stopping.LOST or run.suspended:  # regardless of the handler's result
                 finished = None
             task = run.task
@@ -159,7 +159,7 @@ class Executor:
             result = await self.artifacts.keep(large, job_id=claimed.job_id, tenant_id=claimed.tenant_id, kind="result")
         except TooLarge as error:
             return outcomes.failed(error, reason="bad_result", permanent=True)
-        return Finished(Ending.SUCCEEDED, result)
+        return Finished(AttemptOutcome.SUCCEEDED, result)
 
     async def _in_process(self, run: Run) -> Finished:
         await self._fetch(run)
@@ -199,11 +199,11 @@ def abandoned(run: Run) -> Finished | None:
             limit = run.deadline - run.started_at
             code = 124 if run.definition.command else None
             said = f"timed out after {limit:g} s"
-            return outcomes.failed(said, ending=Ending.TIMEOUT, reason="timeout", exit_code=code)
+            return outcomes.failed(said, outcome=AttemptOutcome.TIMEOUT, reason="timeout", exit_code=code)
         case Stopping.CANCEL:
-            return outcomes.ended(Ending.CANCELED, exit_code=130 if run.definition.command else None)
+            return outcomes.ended(AttemptOutcome.CANCELED, exit_code=130 if run.definition.command else None)
         case Stopping.RELEASE:
-            return outcomes.ended(Ending.RELEASED)
+            return outcomes.ended(AttemptOutcome.RELEASED)
         case Stopping.LOST | None:
             return None
 
@@ -211,6 +211,6 @@ def abandoned(run: Run) -> Finished | None:
 def log_failure(run: Run, finished: Finished) -> None:
     """Log a failure; one that is retried needs no action."""
     claimed, detail = run.claimed, msgspec.json.decode(finished.detail or "{}")
-    left = 0 if detail.get("permanent") else max(0, claimed.max_attempts - claimed.tries - 1)
+    left = 0 if detail.get("permanent") else max(0, claimed.max_attempts - claimed.failed_attempts - 1)
     level = "info" if left else "warning"
     getattr(log, level)("attempt failed", **run.current().about(), error=detail.get("error"), tries_left=left)

@@ -11,7 +11,7 @@ import asyncpg
 from prometheus_client import Metric
 
 from plait.model.errors import PlaitError
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.runtime.outage import Retry
 from plait.store import Store
 from plait.store.listener import Listener
@@ -23,14 +23,14 @@ from plait.worker.slots import Slots
 SAMPLE, SAMPLE_S = 100, 1.0
 """How many claims are sampled for their wait times, and how often."""
 OTHERS: Final = "*"
-NEVER_RAN: Final = frozenset({Ending.RELEASED})
+NEVER_RAN: Final = frozenset({AttemptOutcome.RELEASED})
 
 
 class WorkerMetrics:
     def __init__(self, definitions: Iterable[str], *, top: int) -> None:
         """Definitions after the first `top`, by name, are combined."""
         self._own_label = set(sorted(definitions)[:top])
-        self._settled: dict[tuple[str, Ending], int] = defaultdict(int)
+        self._settled: dict[tuple[str, AttemptOutcome], int] = defaultdict(int)
         self._claimed: dict[str, int] = defaultdict(int)
         self._cycles = {"outcomes": 0, "claims": 0}
         self._stale = 0
@@ -59,13 +59,13 @@ class WorkerMetrics:
                 self._sample = [job.job_id for job in cycle.claimed[:SAMPLE] if job.attempt == 1]
 
     def count_settled(self, batch: Sequence[Settlement]) -> None:
-        ran: dict[tuple[str, Ending], list[float]] = defaultdict(list)
+        ran: dict[tuple[str, AttemptOutcome], list[float]] = defaultdict(list)
         for one in batch:
-            ran[one.definition, one.ending].append(one.ran_ms or 0.0)
-        for (definition, ending), times in ran.items():
+            ran[one.definition, one.outcome].append(one.ran_ms or 0.0)
+        for (definition, outcome), times in ran.items():
             label = definition if definition in self._own_label else OTHERS
-            self._settled[label, ending] += len(times)
-            if ending not in NEVER_RAN:
+            self._settled[label, outcome] += len(times)
+            if outcome not in NEVER_RAN:
                 self._ran[label].add([ms / 1000 for ms in times])
 
     async def sample_waits(self, store: Store) -> None:
@@ -104,8 +104,8 @@ class WorkerMetrics:
             cycles.add_metric([what], n)
         for queue, n in sorted(self._claimed.items()):
             claimed.add_metric([queue], n)
-        for (definition, ending), n in sorted(self._settled.items()):
-            settled.add_metric([definition, ending.value], n)
+        for (definition, outcome), n in sorted(self._settled.items()):
+            settled.add_metric([definition, outcome.value], n)
         stale.add_metric([], self._stale)
         for counter in (cycles, claimed, settled, stale):
             yield counter

@@ -30,7 +30,7 @@ from plait.model.errors import (
     TooLarge,
 )
 from plait.model.redaction import hide_known
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.model.texts import clean, message_of, safely
 from plait.sdk.codec import Codec
 
@@ -44,7 +44,7 @@ _SAYS_IT_ALL = NotSerializable | InvalidPayload | InvalidResult | CommandFailed 
 class Finished(msgspec.Struct, frozen=True, gc=False):
     """The outcome of an attempt, in the form of `plait.settle`."""
 
-    ending: Ending
+    outcome: AttemptOutcome
     result: str | None = None
     detail: str | None = None
 
@@ -54,7 +54,7 @@ def succeeded(value: Any, codec: Codec) -> Finished:
     it, and a retry would not help. The caller stores a result that is too large as an artifact."""
     try:
         result = codec.encode_result(value)
-        return Finished(Ending.SUCCEEDED, result if result is None else hide_known(result))
+        return Finished(AttemptOutcome.SUCCEEDED, result if result is None else hide_known(result))
     except TooLarge as large:
         large.text = hide_known(large.text)
         raise
@@ -76,10 +76,10 @@ def _raised(error: BaseException) -> Finished:
     try:
         match error:
             case Skip():
-                return Finished(Ending.SKIPPED, detail=_detail(error=_text(error)))
+                return Finished(AttemptOutcome.SKIPPED, detail=_detail(error=_text(error)))
             case Snooze(delay=delay):
                 return Finished(
-                    Ending.SNOOZED, detail=_detail(error=_text(error), delay_s=seconds(delay, what="Snooze"))
+                    AttemptOutcome.SNOOZED, detail=_detail(error=_text(error), delay_s=seconds(delay, what="Snooze"))
                 )
             case RetryLater(delay=delay):
                 return failed(error, delay_s=seconds(delay, what="RetryLater"))
@@ -110,7 +110,7 @@ def _of_group(group: BaseExceptionGroup[Any]) -> Finished:
         for leaf in leaves:
             if isinstance(leaf, decisive) and (decisive is not Outcome or len(leaves) == 1):
                 alone = _raised(leaf)
-                if alone.ending is not Ending.FAILED:
+                if alone.outcome is not AttemptOutcome.FAILED:
                     return alone
                 told = msgspec.json.decode(alone.detail or "{}")
                 return failed(
@@ -130,7 +130,7 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 def failed(
     error: BaseException | str,
     *,
-    ending: Ending = Ending.FAILED,
+    outcome: AttemptOutcome = AttemptOutcome.FAILED,
     reason: str | None = None,
     permanent: bool = False,
     delay_s: float | None = None,
@@ -140,11 +140,11 @@ def failed(
     text = error if isinstance(error, str) else _text(error)
     trace = None if isinstance(error, str | _SAYS_IT_ALL | RetryLater) else _traceback(error)
     return Finished(
-        ending,
+        outcome,
         detail=_detail(
             error=clean(text, MAX_ERROR),
             traceback=trace,
-            failure=_failure(error, ending),
+            failure=_failure(error, outcome),
             reason=reason,
             permanent=permanent or None,
             delay_s=delay_s,
@@ -154,10 +154,12 @@ def failed(
     )
 
 
-def _failure(error: BaseException | str, ending: Ending) -> dict[str, Any] | None:
+def _failure(error: BaseException | str, outcome: AttemptOutcome) -> dict[str, Any] | None:
     """Its type, message and cause, for callers that wait for the job."""
     if isinstance(error, str):
-        return {"type": "TimeoutError", "message": clean(error, MAX_CAUSE)} if ending is Ending.TIMEOUT else None
+        return (
+            {"type": "TimeoutError", "message": clean(error, MAX_CAUSE)} if outcome is AttemptOutcome.TIMEOUT else None
+        )
     chain: list[BaseException] = [error]
     while (
         len(chain) < MAX_CAUSES and (cause := _cause(chain[-1])) is not None and all(cause is not one for one in chain)
@@ -191,16 +193,16 @@ def _type(error: BaseException) -> str:
     return safely(lambda: clean(f"{prefix}{kind.__qualname__}", 200), "Exception")
 
 
-def ended(ending: Ending, error: str | None = None, *, exit_code: int | None = None) -> Finished:
+def ended(outcome: AttemptOutcome, error: str | None = None, *, exit_code: int | None = None) -> Finished:
     """An outcome that the worker decided: canceled, released."""
-    return Finished(ending, detail=_detail(error=error, exit_code=exit_code) if error or exit_code else None)
+    return Finished(outcome, detail=_detail(error=error, exit_code=exit_code) if error or exit_code else None)
 
 
 def exited(finished: Finished) -> Finished:
     """The outcome of a command: if it succeeded, its exit code was 0; else the error has it."""
-    if finished.ending is not Ending.SUCCEEDED:
+    if finished.outcome is not AttemptOutcome.SUCCEEDED:
         return finished
-    return Finished(finished.ending, finished.result, _detail(exit_code=0))
+    return Finished(finished.outcome, finished.result, _detail(exit_code=0))
 
 
 def _detail(**parts: Any) -> str:

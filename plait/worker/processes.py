@@ -18,11 +18,11 @@ import sys
 
 import msgspec
 
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.runtime.logging import get_logger
 from plait.worker import outcomes
 from plait.worker.channel import ChannelClosed, NoMessage, Request, framed, read_message
-from plait.worker.child import CLOSED
+from plait.worker.handler_process import CLOSED
 from plait.worker.leftovers import kill_descendants
 from plait.worker.outcomes import Finished
 from plait.worker.run import Run
@@ -112,7 +112,7 @@ class _Child:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",
-                "plait.worker.child",
+                "plait.worker.handler_process",
                 str(theirs.fileno()),
                 str(os.getpid()),
                 pass_fds=(theirs.fileno(),),
@@ -136,12 +136,12 @@ class _Child:
                 run.begin()
             elif message.progress is not None:
                 run.hear(message.progress)
-            elif message.ending is not None:
+            elif message.outcome is not None:
                 self.reusable = self.reusable and message.reusable
                 detail = message.detail
-                if message.ending is not Ending.SUCCEEDED:
+                if message.outcome is not AttemptOutcome.SUCCEEDED:
                     detail = msgspec.json.encode({**msgspec.json.decode(detail or b"{}"), "pid": self.pid}).decode()
-                return Finished(message.ending, message.result, detail)
+                return Finished(message.outcome, message.result, detail)
 
     def _drop(self, run: Run) -> None:
         """Something that an earlier job left behind tries to write for this one."""
@@ -197,7 +197,7 @@ def _request(run: Run) -> Request:
         qualname=function.__qualname__,
         definition=claimed.definition,
         payload=claimed.payload,
-        tries=claimed.tries,
+        failed_attempts=claimed.failed_attempts,
         max_attempts=claimed.max_attempts,
         tenant=str(claimed.tenant_id),
         queue=claimed.queue,

@@ -12,15 +12,15 @@ import msgspec
 
 from plait.model.errors import NotDurable
 from plait.model.redaction import hide_known
+from plait.sdk.active_step import Suspended
 from plait.sdk.branches import Branches
 from plait.sdk.context import Current, NoCurrentJob, ended
 from plait.sdk.definition import Definition
 from plait.sdk.durable import Durable
 from plait.sdk.durable_runtime import DurableRuntime
-from plait.sdk.operations import Suspended
 from plait.sdk.streams import AttemptStreams, OwnStream, no_streams
-from plait.store.trees import Lease
 from plait.store.workers import Claimed
+from plait.store.workflows import Lease
 
 FLUSH_S = 5.0
 """How long sending a handler's progress may delay its wait or its outcome."""
@@ -72,7 +72,7 @@ class Run(msgspec.Struct, eq=False):
         return Current(
             job_id=UUID(bytes=claimed.job_id.bytes),
             attempt=claimed.attempt,
-            tries=claimed.tries,
+            failed_attempts=claimed.failed_attempts,
             max_attempts=claimed.max_attempts,
             tenant_id=UUID(bytes=claimed.tenant_id.bytes),
             definition=claimed.definition,

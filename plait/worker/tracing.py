@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.sdk.context import attempt
 from plait.sdk.definition import Definition
 from plait.telemetry.tracing import run_span, tell_failed
@@ -49,8 +49,8 @@ class TracedProcesses(Processes):
     async def run(self, run: Run) -> Finished:
         with _of(run, self._tracer) as span:
             finished = await super().run(run)
-            span.set_attribute("plait.ending", finished.ending.value)
-            if finished.ending in (Ending.FAILED, Ending.TIMEOUT):
+            span.set_attribute("plait.outcome", finished.outcome.value)
+            if finished.outcome in (AttemptOutcome.FAILED, AttemptOutcome.TIMEOUT):
                 tell_failed(span)
             return finished
 

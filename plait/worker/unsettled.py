@@ -144,7 +144,7 @@ def _replacement(settlement: Settlement, refused: Exception) -> Settlement:
     return Settlement(
         settlement.job_id,
         settlement.attempt,
-        finished.ending,
+        finished.outcome,
         None,
         finished.detail,
         settlement.ran_ms,

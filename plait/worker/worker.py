@@ -10,7 +10,7 @@ from uuid import UUID
 import asyncpg
 
 from plait.model.errors import DatabaseUnreachable, InvalidDefinition, PlaitError
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.runtime.logging import get_logger
 from plait.runtime.service import Stop
 from plait.sdk.app import Plait
@@ -162,7 +162,7 @@ class Worker:
 
     async def _learn(self, store: Store) -> None:
         """Read operators' overrides of its jobs."""
-        moved = await store.definitions.queues_of(list(self._app.definitions)) if self._serves_all else []
+        moved = await store.definitions.definition_queues(list(self._app.definitions)) if self._serves_all else []
         self._queues |= dict.fromkeys(set(moved) - set(self._queues), self._concurrency)  # where they moved its jobs
         self._registration.queues = list(self._queues)
         self._slots = Slots(self._queues, self._concurrency, self._executor.start)
@@ -252,7 +252,7 @@ class Worker:
     def _give_back(self, runs: Iterable[Run]) -> None:
         for run in runs:
             self._cached.give_back(run)
-            self._settle(run, ended(Ending.RELEASED))
+            self._settle(run, ended(AttemptOutcome.RELEASED))
 
     def _keep(self, run: Run) -> None:
         """Keep the task of a run that leaves its slot before it has ended: it must not be garbage-collected."""
@@ -295,7 +295,7 @@ class Worker:
             finished is not None and self._watchdog.may_renew
         ):  # else the loop was blocked for too long, and others run the job
             self._settle(run, finished)
-            if finished.ending in (Ending.FAILED, Ending.TIMEOUT):
+            if finished.outcome in (AttemptOutcome.FAILED, AttemptOutcome.TIMEOUT):
                 log_failure(run, finished)
         elif run.suspended:
             self._pump.look()  # its children are here already
@@ -306,8 +306,8 @@ class Worker:
 
     def _settle(self, run: Run, finished: Finished) -> None:
         job_id, attempt = run.key
-        ending, result, detail = finished.ending, finished.result, finished.detail
-        self._pump.settle(Settlement(job_id, attempt, ending, result, detail, run.ran_ms(), run.claimed.definition))
+        outcome, result, detail = finished.outcome, finished.result, finished.detail
+        self._pump.settle(Settlement(job_id, attempt, outcome, result, detail, run.ran_ms(), run.claimed.definition))
 
     def _cancel(self, job_id: UUID, attempt: int) -> None:
         """A cancellation of this attempt was requested."""
@@ -316,7 +316,7 @@ class Worker:
             run.cancel()
         elif (waiting := self._slots.withdraw((job_id, attempt))) is not None:
             self._cached.give_back(waiting)
-            self._settle(waiting, ended(Ending.CANCELED))
+            self._settle(waiting, ended(AttemptOutcome.CANCELED))
 
     def _gone(self, job_id: UUID, attempt: int) -> None:
         """The lease of this attempt is lost: stop it, and report no outcome."""

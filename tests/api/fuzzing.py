@@ -1,6 +1,6 @@
-"""S17: requests made from the OpenAPI document, right ones and wrong ones, half of them on things that are there.
+"""S17: valid and invalid requests generated from the OpenAPI document, half of them for existing objects.
 
-.venv/bin/python -m tests.api.fuzzing 50000             # so many; then, in slices, PART PARTS SEED
+.venv/bin/python -m tests.api.fuzzing 50000             # the number of requests; then, in slices, PART PARTS SEED
 """
 
 import asyncio
@@ -21,10 +21,10 @@ from plait.api.application import build
 from plait.model.roles import Role
 from plait.testing import TestDatabase, TestServer
 
-from ..world import World
-from .calling import new_key
+from ..harness import Harness
+from .api_client import new_key
+from .api_server import serve_api
 from .samples import Things, make_things
-from .serving import served
 
 SILENT = {"GET /api/v1/stream", "GET /api/v1/jobs/{job_id}/streams/{name}"}
 """Never end by themselves."""
@@ -33,18 +33,18 @@ FOR_PEOPLE = {"/api/v1/approvals/{token}"}
 
 
 async def _prepare(database: TestDatabase) -> tuple[dict[str, Any], Things, list[str]]:
-    world = await World.open(database)
+    harness = await Harness.open(database)
     try:
-        things = await make_things(world, "default")
-        tenant = await world.tenant()
-        keys = [(await new_key(world.store, role, tenant))[1] for role in (Role.SUPER_ADMIN, Role.ADMIN, Role.WORKER)]
-        return build(world.store).openapi(), things, keys
+        things = await make_things(harness, "default")
+        tenant = await harness.tenant()
+        keys = [(await new_key(harness.store, role, tenant))[1] for role in (Role.SUPER_ADMIN, Role.ADMIN, Role.WORKER)]
+        return build(harness.store).openapi(), things, keys
     finally:
-        await world.close()
+        await harness.close()
 
 
 def fuzz(database: TestDatabase, cases: int, *, part: int = 0, parts: int = 1, seed: int = 0) -> dict[str, int]:
-    """Send about so many requests to a part of the routes; how often each status was answered. The first answer that is wrong is raised."""
+    """Send about this number of requests to a part of the routes; returns the count of each status. Raises the first wrong response."""
     document, things, keys = asyncio.run(_prepare(database))
     sending = Sending(
         keys=keys,
@@ -57,7 +57,7 @@ def fuzz(database: TestDatabase, cases: int, *, part: int = 0, parts: int = 1, s
             "slug": "default",
         },
     )
-    with served(database.url) as url, sending.session:
+    with serve_api(database.url) as url, sending.session:
         config = SchemathesisConfig.from_dict({"base-url": url})
         schema = schemathesis.openapi.from_dict(document, config=config)
         operations = [found.ok() for found in schema.get_all_operations()]  # type: ignore[union-attr]
@@ -66,7 +66,7 @@ def fuzz(database: TestDatabase, cases: int, *, part: int = 0, parts: int = 1, s
         operations = operations[part::parts]
         done = 0
         for number, operation in enumerate(operations):
-            # What a route without parts leaves over, others get.
+            # Requests that a route without parameters does not need go to others.
             each = max(1, (cases - done) // (len(operations) - number) // 2)
             for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
                 sending.many(operation, mode, each, seed)

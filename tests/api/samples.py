@@ -1,4 +1,4 @@
-"""Requests that each route takes, made from what a tenant has: for tests that go over all routes."""
+"""Valid requests for each route, with a tenant's own objects, for tests of all routes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,8 +8,8 @@ from plait.api.access import PREFIX, ROUTES
 from plait.model.ids import new_id
 from plait.model.roles import Role
 
-from ..world import World
-from .calling import new_key
+from ..harness import Harness
+from .api_client import new_key
 
 HASH = "0123456789abcdef" * 4
 
@@ -26,18 +26,22 @@ class Things:
     worker: int = 0
 
 
-async def make_things(world: World, tenant: str) -> Things:
-    await world.define("add")
-    tenant_id = await world.tenant(tenant)
-    job_id = await world.enqueue("add", tenant=tenant, payload={"secret": f"of {tenant}"}, correlation_id=f"c-{tenant}")
-    trigger_id = await world.trigger("nightly", tenant=tenant, cron="0 2 * * *")
-    event_id = await world.emit("happened", tenant=tenant, secret=f"of {tenant}")
-    await world.store.artifacts.register_artifact(job_id, "payload", sha256=HASH, size=9, tenant_id=tenant_id)
-    key_id, _ = await new_key(world.store, Role.VIEWER, tenant_id)
-    endpoint_id = await world.store.endpoints.set_endpoint(
+async def make_things(harness: Harness, tenant: str) -> Things:
+    await harness.define("add")
+    tenant_id = await harness.tenant(tenant)
+    job_id = await harness.enqueue(
+        "add", tenant=tenant, payload={"secret": f"of {tenant}"}, correlation_id=f"c-{tenant}"
+    )
+    trigger_id = await harness.trigger("nightly", tenant=tenant, cron="0 2 * * *")
+    event_id = await harness.emit("happened", tenant=tenant, secret=f"of {tenant}")
+    await harness.store.artifacts.register_artifact(job_id, "payload", sha256=HASH, size=9, tenant_id=tenant_id)
+    key_id, _ = await new_key(harness.store, Role.VIEWER, tenant_id)
+    endpoint_id = await harness.store.endpoints.set_endpoint(
         "hook", {"url": f"https://hooks.example.com/of-{tenant}", "statuses": ["failed"]}, tenant_id=tenant_id
     )
-    await world.store.connectors.set_connector("http", f'{{"headers": {{"x-of": "of {tenant}"}}}}', tenant_id=tenant_id)
+    await harness.store.connectors.set_connector(
+        "http", f'{{"headers": {{"x-of": "of {tenant}"}}}}', tenant_id=tenant_id
+    )
     return Things(job_id=job_id, trigger_id=trigger_id, event_id=event_id, key_id=key_id, endpoint_id=endpoint_id)
 
 

@@ -1,4 +1,4 @@
-"""Every route, every role: allowed or refused as the table of access says (T132). A route that is not in it does not start."""
+"""Every route with every role: allowed or rejected as the access table says (T132). The API does not start with a route that is not in it."""
 
 import httpx
 import pytest
@@ -7,11 +7,11 @@ from fastapi.routing import APIRoute
 
 from plait.api import application
 from plait.api.access import PREFIX, ROUTES
-from plait.api.guard import Guarded, new_router
+from plait.api.authentication import Guarded, new_router
 from plait.model.roles import Role, may
 
-from ..world import World
-from .calling import Calling
+from ..harness import Harness
+from .api_client import ApiClient
 from .samples import BODIES, make_things, names, sample, short
 
 APART = {
@@ -21,17 +21,17 @@ APART = {
     "GET /api/v1/session/link",
     "POST /api/v1/embeds/session",
 } | {name for name in names() if "/session/oidc" in name or "/approvals/" in name}
-"""A stream has no end; who signs in has no key yet: test_stream.py, test_job_streams.py, test_sessions.py, test_oidc.py,
-test_embeds.py, test_approvals.py."""
+"""A stream has no end; who signs in has no key yet: test_change_stream.py, test_job_streams.py, test_sessions.py, oidc/,
+test_embeds.py, tests/signals/test_approvals.py."""
 
 
 @pytest.mark.parametrize("name", [name for name in names() if name not in APART])
-async def test_a_route_lets_in_whom_the_table_says_and_nobody_else(api: Calling, world: World, name: str) -> None:
+async def test_a_route_lets_in_whom_the_table_says_and_nobody_else(api: ApiClient, harness: Harness, name: str) -> None:
     least = ROUTES[name]
     refused = await _send(api, name)
     assert (refused.status_code == 401) == (least is not None)
     for role in Role:
-        await world.empty()
+        await harness.empty()
         caller = await api.acting(role)
         api.app.state.definition_cache.forget()
         answer = await _send(caller, name)
@@ -51,8 +51,8 @@ AS_IT_IS = {(f"POST {PREFIX}/jobs/{{job_id}}/retry", 409), (f"POST {PREFIX}/embe
 of one tenant, where a super-admin is of none."""
 
 
-async def _send(caller: Calling, name: str) -> httpx.Response:
-    made = sample(name, await make_things(caller.world, "default"))
+async def _send(caller: ApiClient, name: str) -> httpx.Response:
+    made = sample(name, await make_things(caller.harness, "default"))
     return await caller.call(made.method, made.path, **made.options)
 
 
@@ -73,7 +73,7 @@ def test_an_entry_without_a_route_keeps_it_too(monkeypatch: pytest.MonkeyPatch) 
         application.check_access()
 
 
-async def test_even_past_that_check_a_route_without_an_entry_is_refused(api: Calling) -> None:
+async def test_even_past_that_check_a_route_without_an_entry_is_refused(api: ApiClient) -> None:
     router = new_router("new")
 
     @router.get("/new")
@@ -85,7 +85,7 @@ async def test_even_past_that_check_a_route_without_an_entry_is_refused(api: Cal
     assert (await caller.get("/new")).status_code == 403
 
 
-def test_every_route_is_guarded_and_in_the_document(api: Calling) -> None:
+def test_every_route_is_guarded_and_in_the_document(api: ApiClient) -> None:
     app: FastAPI = api.app
     routes = [route for router in application.ROUTERS for route in router.routes]
     assert routes

@@ -1,4 +1,4 @@
-"""Artifacts over HTTP: for whom the job is, whole or an error."""
+"""Artifacts over HTTP: readable only with access to their job, and returned whole or as an error."""
 
 import json
 from pathlib import Path
@@ -8,31 +8,31 @@ from uuid import UUID
 import pytest
 
 from plait.api.application import build
-from plait.runtime.objects import Directory
+from plait.runtime.object_storage import Directory
 from plait.runtime.settings import Settings
 from plait.sdk.codec import MAX_BYTES
 
-from ..world import World
-from .calling import Calling
+from ..harness import Harness
+from .api_client import ApiClient
 
 LARGE = {"text": "x" * MAX_BYTES}
 
 
 @pytest.fixture
-async def kept(api: Calling, world: World, tmp_path: Path) -> Calling:
+async def kept(api: ApiClient, harness: Harness, tmp_path: Path) -> ApiClient:
     """The API with a directory for artifacts."""
-    api.client._transport.app = build(world.store, Settings(api_rate=0), objects=Directory(tmp_path))  # type: ignore[attr-defined]
-    await world.define("add")
+    api.client._transport.app = build(harness.store, Settings(api_rate=0), objects=Directory(tmp_path))  # type: ignore[attr-defined]
+    await harness.define("add")
     return api
 
 
-async def _made(caller: Calling) -> tuple[UUID, str]:
+async def _made(caller: ApiClient) -> tuple[UUID, str]:
     job = await caller.ok("POST", "/jobs", {"definition_key": "add", "payload": LARGE})
     page = await caller.ok("GET", f"/jobs/{job['id']}")
     return UUID(job["id"]), page["payload"]["$artifact"]["sha256"]
 
 
-async def test_a_large_payload_is_kept_and_can_be_read(kept: Calling) -> None:
+async def test_a_large_payload_is_kept_and_can_be_read(kept: ApiClient) -> None:
     operator = await kept.acting("operator")
     job, sha256 = await _made(operator)
     answer = await (await kept.acting("viewer")).get(f"/jobs/{job}/artifacts/{sha256}")
@@ -43,19 +43,19 @@ async def test_a_large_payload_is_kept_and_can_be_read(kept: Calling) -> None:
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-async def test_another_tenant_another_job_and_another_hash_lead_nowhere(kept: Calling, world: World) -> None:
+async def test_another_tenant_another_job_and_another_hash_lead_nowhere(kept: ApiClient, harness: Harness) -> None:
     job, sha256 = await _made(await kept.acting("operator"))
-    mine = await world.enqueue("add", tenant="b")
+    mine = await harness.enqueue("add", tenant="b")
     other = await kept.acting("admin", "b")
     for path in (f"/jobs/{job}/artifacts/{sha256}", f"/jobs/{mine}/artifacts/{sha256}"):
         assert (await other.get(path)).status_code == 404
     viewer = await kept.acting("viewer")
-    assert (await viewer.get(f"/jobs/{await world.enqueue()}/artifacts/{sha256}")).status_code == 404
+    assert (await viewer.get(f"/jobs/{await harness.enqueue()}/artifacts/{sha256}")).status_code == 404
     assert (await viewer.get(f"/jobs/{job}/artifacts/{'0' * 64}")).status_code == 404
     assert (await viewer.get(f"/jobs/{job}/artifacts/..%2f..%2fetc")).status_code in (404, 422)
 
 
-async def test_what_is_missing_or_altered_is_told_and_not_sent(kept: Calling, tmp_path: Path) -> None:
+async def test_what_is_missing_or_altered_is_told_and_not_sent(kept: ApiClient, tmp_path: Path) -> None:
     operator = await kept.acting("operator")
     job, sha256 = await _made(operator)
     [path] = (path for path in tmp_path.rglob("*") if path.is_file())
@@ -67,7 +67,7 @@ async def test_what_is_missing_or_altered_is_told_and_not_sent(kept: Calling, tm
     assert (gone.status_code, gone.json()["type"]) == (410, "urn:plait:problem:artifact-missing")
 
 
-async def test_a_worker_in_any_language_gets_a_reference_and_a_url(kept: Calling) -> None:
+async def test_a_worker_in_any_language_gets_a_reference_and_a_url(kept: ApiClient) -> None:
     job, sha256 = await _made(await kept.acting("operator"))
     worker = await kept.acting("worker")
     claim: dict[str, Any] = {"queues": ["default"], "definitions": ["add"]}
@@ -77,17 +77,17 @@ async def test_a_worker_in_any_language_gets_a_reference_and_a_url(kept: Calling
     assert (await worker.get(f"/jobs/{job}/artifacts/{sha256}")).status_code == 403
 
 
-async def test_without_a_store_a_large_payload_is_refused(api: Calling, world: World) -> None:
-    await world.define("add")
+async def test_without_a_store_a_large_payload_is_refused(api: ApiClient, harness: Harness) -> None:
+    await harness.define("add")
     answer = await (await api.acting()).post("/jobs", {"definition_key": "add", "payload": LARGE})
     assert (answer.status_code, answer.json()["type"]) == (413, "urn:plait:problem:too-large")
 
 
-async def test_a_large_signal_is_kept_for_the_job_that_gets_it(kept: Calling, world: World) -> None:
+async def test_a_large_signal_is_kept_for_the_job_that_gets_it(kept: ApiClient, harness: Harness) -> None:
     operator = await kept.acting("operator")
     job = await operator.ok("POST", "/jobs", {"definition_key": "add"})
     await operator.ok("POST", f"/jobs/{job['id']}/signal", {"name": "go", "payload": LARGE})
-    [row] = await world.rows(
+    [row] = await harness.rows(
         "select s.payload::text, a.sha256, a.job_id from plait.signals s cross join plait.artifacts a"
     )
     assert json.loads(row["payload"])["$artifact"]["sha256"] == row["sha256"]

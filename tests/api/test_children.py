@@ -1,19 +1,21 @@
-"""The sub-jobs of a fan-out, by index and with when they ran: what a tree and a timeline are drawn from."""
+"""The sub-jobs of a fan-out by index, with their times: the data of the tree and the timeline."""
 
 from datetime import datetime, timedelta
 
-from ..trees.opening import CHILDREN, claim_children, open_one
-from ..world import World
-from .calling import Calling
+from ..harness import Harness
+from ..workflows.worker_calls import CHILDREN, claim_children, open_one
+from .api_client import ApiClient
 
 
-async def test_the_children_of_a_fan_out_are_read_from_any_index_with_when_each_ran(api: Calling, world: World) -> None:
-    job = await world.enqueue("add")
-    parent = await world.worker()
-    await open_one(world, parent, await parent.claim_one(), 5)
-    await world.advance(seconds=3)
-    worker, leases = await claim_children(world, 5)
-    await world.advance(seconds=2)
+async def test_the_children_of_a_fan_out_are_read_from_any_index_with_when_each_ran(
+    api: ApiClient, harness: Harness
+) -> None:
+    job = await harness.enqueue("add")
+    parent = await harness.worker()
+    await open_one(harness, parent, await parent.claim_one(), 5)
+    await harness.advance(seconds=3)
+    worker, leases = await claim_children(harness, 5)
+    await harness.advance(seconds=2)
     await worker.succeed(leases[0])
     await worker.fail(leases[1], "it broke " + "x" * 900, permanent=True)
     await worker.fail(leases[2], "not yet")
@@ -48,13 +50,13 @@ async def test_the_children_of_a_fan_out_are_read_from_any_index_with_when_each_
 
 
 async def test_a_child_says_whether_it_has_fan_outs_of_its_own_and_anothers_job_is_none(
-    api: Calling, world: World
+    api: ApiClient, harness: Harness
 ) -> None:
-    job = await world.enqueue("add")
-    parent = await world.worker()
-    await open_one(world, parent, await parent.claim_one(), 2)
-    worker, leases = await claim_children(world, 2)
-    await open_one(world, worker, leases[0], 1)
+    job = await harness.enqueue("add")
+    parent = await harness.worker()
+    await open_one(harness, parent, await parent.claim_one(), 2)
+    worker, leases = await claim_children(harness, 2)
+    await open_one(harness, worker, leases[0], 1)
     caller = await api.acting("viewer")
     found = (await caller.ok("GET", f"/jobs/{job}/children"))["items"]
     assert {one["id"]: one["fan_outs"] for one in found} == {str(leases[0].job_id): 1, str(leases[1].job_id): 0}
@@ -66,19 +68,19 @@ async def test_a_child_says_whether_it_has_fan_outs_of_its_own_and_anothers_job_
     assert (await other.get(f"/jobs/{job}/children")).status_code == 404
 
 
-async def test_how_many_children_ran_at_once_is_told_over_time(api: Calling, world: World) -> None:
-    job = await world.enqueue("add")
-    parent = await world.worker()
-    await open_one(world, parent, await parent.claim_one(), 4)
-    begin = await world.now()
-    worker = await world.worker(queues=[CHILDREN])
+async def test_how_many_children_ran_at_once_is_told_over_time(api: ApiClient, harness: Harness) -> None:
+    job = await harness.enqueue("add")
+    parent = await harness.worker()
+    await open_one(harness, parent, await parent.claim_one(), 4)
+    begin = await harness.now()
+    worker = await harness.worker(queues=[CHILDREN])
     [first, second] = await worker.claim(2, queue=CHILDREN)
-    await world.advance(seconds=10)
+    await harness.advance(seconds=10)
     await worker.succeed(first)
     [third] = await worker.claim(1, queue=CHILDREN)
-    await world.advance(seconds=10)
+    await harness.advance(seconds=10)
     await worker.fail(second, permanent=True)
-    await world.advance(seconds=20)
+    await harness.advance(seconds=20)
     caller = await api.acting("viewer")
     loads = (await caller.ok("GET", f"/jobs/{job}/load", params={"parts": 4}))["items"]
     assert [(one["running"], one["failed"]) for one in loads] == [(2, 0), (3, 0), (2, 1), (1, 0)]

@@ -1,39 +1,39 @@
-"""The cluster over HTTP: its nodes, its leader, and a follower that says where the leader is."""
+"""The cluster over HTTP: its nodes, its leader, and followers that redirect to the leader."""
 
 from plait.model.roles import Role
 from plait.model.states import Status
 
+from ..access.logins import connected
+from ..harness import Harness
 from ..nodes.cluster import Cluster
-from ..security.logins import connected
-from ..world import World
-from .calling import Calling
+from .api_client import ApiClient
 
 
-async def _cluster(world: World, *, urls: bool = True) -> Cluster:
-    cluster = Cluster(world)
+async def _cluster(harness: Harness, *, urls: bool = True) -> Cluster:
+    cluster = Cluster(harness)
     await cluster.start("a", "b", "c")
     if urls:
-        async with connected(world.database.admin_url) as admin:
+        async with connected(harness.database.admin_url) as admin:
             await admin.execute("update plait.nodes set url = 'http://' || name || '.example:8717'")
     return cluster
 
 
-async def test_the_cluster_tells_its_nodes_and_who_leads(api: Calling, world: World) -> None:
-    await _cluster(world)
+async def test_the_cluster_tells_its_nodes_and_who_leads(api: ApiClient, harness: Harness) -> None:
+    await _cluster(harness)
     admin = await api.acting(Role.SUPER_ADMIN)
     told = await admin.ok("GET", "/cluster")
     assert [(node["name"], node["state"], node["leads"]) for node in told["nodes"]] == [
         ("a", "active", True), ("b", "active", False), ("c", "active", False)
     ]  # fmt: skip
     assert (told["leader"]["node"], told["leader"]["url"]) == ("a", "http://a.example:8717")
-    await world.advance(minutes=5)
+    await harness.advance(minutes=5)
     told = await admin.ok("GET", "/cluster")
     assert told["leader"] is None
     assert {node["state"] for node in told["nodes"]} == {"lost"}
 
 
-async def test_what_each_node_made_of_a_job_is_told_to_its_tenant_only(api: Calling, world: World) -> None:
-    cluster = await _cluster(world)
+async def test_what_each_node_made_of_a_job_is_told_to_its_tenant_only(api: ApiClient, harness: Harness) -> None:
+    cluster = await _cluster(harness)
     job = await cluster.ask()
     await cluster.done("a")
     nodes = (await (await api.acting(Role.VIEWER)).ok("GET", f"/jobs/{job}/nodes"))["items"]
@@ -43,32 +43,32 @@ async def test_what_each_node_made_of_a_job_is_told_to_its_tenant_only(api: Call
     assert (await (await api.acting(Role.VIEWER, tenant="other")).get(f"/jobs/{job}/nodes")).status_code == 404
 
 
-async def test_a_follower_sends_who_asks_for_a_node_job_to_the_leader(api: Calling, world: World) -> None:
-    cluster = await _cluster(world)
+async def test_a_follower_sends_who_asks_for_a_node_job_to_the_leader(api: ApiClient, harness: Harness) -> None:
+    cluster = await _cluster(harness)
     await cluster.ask()
     operator = await api.acting(Role.OPERATOR)
     api.app.state.holder = "b"
     refused = await operator.post("/jobs", {"definition_key": "job"})
     assert (refused.status_code, refused.json()["type"]) == (421, "urn:plait:problem:not-leader")
     assert refused.json()["leader_url"] == "http://a.example:8717"
-    assert len(await world.store.jobs.list_jobs(definition="job")) == 1  # nothing was asked for
+    assert len(await harness.store.jobs.list_jobs(definition="job")) == 1  # nothing was asked for
     await operator.ok("POST", "/jobs", {"definition_key": "job/node"})  # only node jobs are the leader's to take
     api.app.state.holder = "a"
     await operator.ok("POST", "/jobs", {"definition_key": "job"})
 
 
-async def test_whose_leader_has_no_address_takes_node_jobs_itself(api: Calling, world: World) -> None:
-    cluster = await _cluster(world, urls=False)
+async def test_whose_leader_has_no_address_takes_node_jobs_itself(api: ApiClient, harness: Harness) -> None:
+    cluster = await _cluster(harness, urls=False)
     await cluster.ask()
     operator = await api.acting(Role.OPERATOR)
     await operator.ok("POST", "/jobs", {"definition_key": "job"})
-    await world.advance(minutes=5)  # and where nobody leads
+    await harness.advance(minutes=5)  # and where nobody leads
     await operator.ok("POST", "/jobs", {"definition_key": "job"})
 
 
-async def test_an_api_that_is_no_nodes_takes_node_jobs_whoever_leads(api: Calling, world: World) -> None:
+async def test_an_api_that_is_no_nodes_takes_node_jobs_whoever_leads(api: ApiClient, harness: Harness) -> None:
     """A worker with PLAIT_API_URL leads; `plait api` runs beside it, in a process of its own."""
-    cluster = await _cluster(world)
+    cluster = await _cluster(harness)
     await cluster.ask()
     operator = await api.acting(Role.OPERATOR)
     await operator.ok("POST", "/jobs", {"definition_key": "job"})

@@ -1,27 +1,27 @@
-"""Views that another site embeds: a link that works once, and a session that can do that much and no more."""
+"""Embedded views: a link that works once, and a session with restricted permissions."""
 
 import httpx
 import pytest
 
-from plait.api.guard import COOKIE
+from plait.api.authentication import COOKIE
 from plait.model.errors import InvalidConfiguration
 from plait.runtime.settings import Settings
 
-from ..world import World
-from .calling import Calling
+from ..harness import Harness
+from .api_client import ApiClient
 
 
-async def _view(caller: Calling, **wanted: object) -> dict[str, str]:
+async def _view(caller: ApiClient, **wanted: object) -> dict[str, str]:
     """A session of a view, as the page in the frame gets it: headers to send."""
     made = await caller.ok("POST", "/embeds", wanted)
     link = made["url"].partition("#")[2]
-    entered = await Calling(caller.world, caller.app, caller.client).ok("POST", "/embeds/session", {"link": link})
+    entered = await ApiClient(caller.harness, caller.app, caller.client).ok("POST", "/embeds/session", {"link": link})
     return {"Authorization": f"Session {entered['token']}"}
 
 
-async def test_a_view_sees_its_tenant_and_does_what_its_role_may(api: Calling, world: World) -> None:
-    mine, theirs = await world.enqueue(tenant="a"), await world.enqueue(tenant="b")
-    nobody = Calling(world, api.app, api.client)
+async def test_a_view_sees_its_tenant_and_does_what_its_role_may(api: ApiClient, harness: Harness) -> None:
+    mine, theirs = await harness.enqueue(tenant="a"), await harness.enqueue(tenant="b")
+    nobody = ApiClient(harness, api.app, api.client)
     for role, status in (("viewer", 403), ("operator", 200)):
         view = await _view(await api.acting("admin", "a"), role=role)
         who = await nobody.ok("GET", "/session", headers=view)
@@ -31,40 +31,40 @@ async def test_a_view_sees_its_tenant_and_does_what_its_role_may(api: Calling, w
         assert (await nobody.get("/jobs", params={"tenant": "b"}, headers=view)).status_code == 404
         assert (await nobody.get("/keys", headers=view)).status_code == 403, "an admin's key, but no admin's view"
         assert (await nobody.post(f"/jobs/{mine}/cancel", {}, headers=view)).status_code == status
-    [entry, *_] = await world.store.audit.list_audit(tenant_id=await world.tenant("a"), action="embed.create")
+    [entry, *_] = await harness.store.audit.list_audit(tenant_id=await harness.tenant("a"), action="embed.create")
     assert entry.object == "a"
 
 
-async def test_a_link_works_once_and_not_for_long(api: Calling, world: World) -> None:
+async def test_a_link_works_once_and_not_for_long(api: ApiClient, harness: Harness) -> None:
     caller = await api.acting("viewer")
-    nobody = Calling(world, api.app, api.client)
+    nobody = ApiClient(harness, api.app, api.client)
     made = await caller.ok("POST", "/embeds", {})
     link = {"link": made["url"].partition("#")[2]}
     assert (await nobody.get("/session/link", params={"token": link["link"]})).status_code == 401, "it is no login link"
     assert (await nobody.post("/embeds/session", link)).status_code == 201
     assert (await nobody.post("/embeds/session", link)).status_code == 401
     late = {"link": (await caller.ok("POST", "/embeds", {}))["url"].partition("#")[2]}
-    await world.advance(minutes=6)
+    await harness.advance(minutes=6)
     assert (await nobody.post("/embeds/session", late)).status_code == 401
 
 
-async def test_a_view_ends_with_its_time_and_with_its_key(api: Calling, world: World) -> None:
+async def test_a_view_ends_with_its_time_and_with_its_key(api: ApiClient, harness: Harness) -> None:
     caller = await api.acting("viewer")
-    nobody = Calling(world, api.app, api.client)
+    nobody = ApiClient(harness, api.app, api.client)
     short, long = await _view(caller, ttl_seconds=60), await _view(caller)
-    await world.advance(seconds=61)
+    await harness.advance(seconds=61)
     api.app.state.guard.forget()
     assert (await nobody.get("/jobs", headers=short)).status_code == 401
     assert (await nobody.get("/jobs", headers=long)).status_code == 200
     assert caller.key_id is not None
-    await world.store.keys.revoke_key(caller.key_id, all_tenants=True)
+    await harness.store.keys.revoke_key(caller.key_id, all_tenants=True)
     api.app.state.guard.forget()
     assert (await nobody.get("/jobs", headers=long)).status_code == 401
 
 
-async def test_a_view_makes_no_other_and_is_never_more_than_its_key(api: Calling, world: World) -> None:
+async def test_a_view_makes_no_other_and_is_never_more_than_its_key(api: ApiClient, harness: Harness) -> None:
     viewer = await api.acting("viewer")
-    nobody = Calling(world, api.app, api.client)
+    nobody = ApiClient(harness, api.app, api.client)
     assert (await viewer.post("/embeds", {"role": "operator"})).status_code == 403
     assert (await viewer.post("/embeds", {"role": "admin"})).status_code == 422
     view = await _view(viewer)
@@ -72,10 +72,10 @@ async def test_a_view_makes_no_other_and_is_never_more_than_its_key(api: Calling
     assert (await (await api.acting("super-admin")).post("/embeds", {})).status_code == 422, "of which tenant?"
 
 
-async def test_a_views_session_is_no_cookie_and_a_cookies_is_no_view(api: Calling, world: World) -> None:
+async def test_a_views_session_is_no_cookie_and_a_cookies_is_no_view(api: ApiClient, harness: Harness) -> None:
     caller = await api.acting("operator")
     token = (await _view(caller))["Authorization"].split()[1]
-    nobody = Calling(world, api.app, api.client)
+    nobody = ApiClient(harness, api.app, api.client)
     assert (await nobody.get("/jobs", headers={"Cookie": f"{COOKIE}={token}"})).status_code == 401
     assert (await nobody.get("/jobs", headers={"Authorization": f"Bearer {token}"})).status_code == 401
     async with httpx.AsyncClient(transport=httpx.ASGITransport(api.app), base_url="http://plait.test") as browser:
@@ -84,12 +84,12 @@ async def test_a_views_session_is_no_cookie_and_a_cookies_is_no_view(api: Callin
     assert (await nobody.get("/jobs", headers=signed_in)).status_code == 401
 
 
-async def test_what_is_secret_is_not_kept(api: Calling, world: World) -> None:
+async def test_what_is_secret_is_not_kept(api: ApiClient, harness: Harness) -> None:
     caller = await api.acting("viewer")
     headers = {"Idempotency-Key": "k"}
     links = [(await caller.ok("POST", "/embeds", {}, headers=headers))["url"].partition("#")[2] for _ in range(2)]
     for table in ("audit", "replies", "sessions"):
-        text = str(await world.rows(f"select t::text from plait.{table} t"))
+        text = str(await harness.rows(f"select t::text from plait.{table} t"))
         assert not any(link in text for link in links)
 
 

@@ -1,25 +1,27 @@
-"""What fails most, and how long jobs wait and run: for who looks at an overview."""
+"""Statistics for the overview: the most frequent failures, waiting times and run times."""
 
 from datetime import datetime
 
-from plait.store.trees import Lease
+from plait.store.workflows import Lease
 
-from ..trees.opening import suspend
-from ..world import World
-from .calling import Calling
+from ..harness import Harness
+from ..workflows.worker_calls import suspend
+from .api_client import ApiClient
 
 
-async def _fail(world: World, *errors: str, tenant: str = "default") -> None:
-    worker = await world.worker()
+async def _fail(harness: Harness, *errors: str, tenant: str = "default") -> None:
+    worker = await harness.worker()
     for error in errors:
-        await world.enqueue("add", tenant=tenant)
+        await harness.enqueue("add", tenant=tenant)
         await worker.fail(await worker.claim_one(), error, permanent=True)
     await worker.leave()
 
 
-async def test_errors_that_differ_in_numbers_ids_and_quoted_words_are_of_one_kind(api: Calling, world: World) -> None:
+async def test_errors_that_differ_in_numbers_ids_and_quoted_words_are_of_one_kind(
+    api: ApiClient, harness: Harness
+) -> None:
     await _fail(
-        world,
+        harness,
         "KeyError: 'a'",
         "KeyError: 'b'",
         "HTTP 502 from 10.0.0.1 after 31.5 s\nmore",
@@ -42,8 +44,8 @@ async def test_errors_that_differ_in_numbers_ids_and_quoted_words_are_of_one_kin
     assert dry["matched"] == 2
 
 
-async def test_what_was_retried_since_or_is_anothers_is_no_failure(api: Calling, world: World) -> None:
-    await _fail(world, "it broke", tenant="b")
+async def test_what_was_retried_since_or_is_anothers_is_no_failure(api: ApiClient, harness: Harness) -> None:
+    await _fail(harness, "it broke", tenant="b")
     viewer, other, everybody = [
         await api.acting(role, tenant) for role, tenant in (("viewer", "a"), ("viewer", "b"), ("super-admin", "a"))
     ]
@@ -56,14 +58,14 @@ async def test_what_was_retried_since_or_is_anothers_is_no_failure(api: Calling,
     assert (await other.ok("GET", "/jobs/failures"))["items"] == []
 
 
-async def test_latency_tells_how_long_jobs_waited_and_ran(api: Calling, world: World) -> None:
-    worker = await world.worker()
-    await world.enqueue_many("add", 2)
-    await world.enqueue("add", delay_s=5.0)
-    await world.advance(seconds=10)
-    await world.promote()
+async def test_latency_tells_how_long_jobs_waited_and_ran(api: ApiClient, harness: Harness) -> None:
+    worker = await harness.worker()
+    await harness.enqueue_many("add", 2)
+    await harness.enqueue("add", delay_s=5.0)
+    await harness.advance(seconds=10)
+    await harness.promote()
     leases = await worker.claim(3)
-    await world.advance(seconds=4)
+    await harness.advance(seconds=4)
     for lease in leases:
         await worker.succeed(lease)
     viewer = await api.acting("viewer")
@@ -76,9 +78,9 @@ async def test_latency_tells_how_long_jobs_waited_and_ran(api: Calling, world: W
     assert refused.status_code == 422
 
 
-async def test_a_job_that_has_ended_tells_when_and_where_it_ran(api: Calling, world: World) -> None:
-    worker = await world.worker()
-    job = await world.enqueue("add")
+async def test_a_job_that_has_ended_tells_when_and_where_it_ran(api: ApiClient, harness: Harness) -> None:
+    worker = await harness.worker()
+    job = await harness.enqueue("add")
     viewer = await api.acting("viewer")
     waiting = await viewer.ok("GET", f"/jobs/{job}")
     assert (waiting["started_at"], waiting["last_worker"]) == (None, None)
@@ -91,16 +93,18 @@ async def test_a_job_that_has_ended_tells_when_and_where_it_ran(api: Calling, wo
     assert ended["started_at"] is not None
 
 
-async def test_a_durable_job_tells_its_times_apart_and_only_attempts_that_count(api: Calling, world: World) -> None:
-    worker = await world.worker(lease_s=86_400)
-    job = await world.enqueue("add", max_attempts=3)
+async def test_a_durable_job_tells_its_times_apart_and_only_attempts_that_count(
+    api: ApiClient, harness: Harness
+) -> None:
+    worker = await harness.worker(lease_s=86_400)
+    job = await harness.enqueue("add", max_attempts=3)
     viewer = await api.acting("viewer")
     waiting = await viewer.ok("GET", f"/jobs/{job}")
     assert (waiting["total_s"], waiting["own_s"], waiting["waiting_s"], waiting["attempt_count"]) == (None,) * 3 + (0,)
     lease = await worker.claim_one()
-    began = await world.now()
-    await world.advance(seconds=2)
-    await suspend(world, worker, lease, 60)
+    began = await harness.now()
+    await harness.advance(seconds=2)
+    await suspend(harness, worker, lease, 60)
     await worker.succeed(await worker.claim_one())
     ended = await viewer.ok("GET", f"/jobs/{job}")
     assert (ended["total_s"], ended["own_s"], ended["waiting_s"]) == (62, 2, 60)
@@ -111,36 +115,36 @@ async def test_a_durable_job_tells_its_times_apart_and_only_attempts_that_count(
     assert (listed["attempt_count"], listed["started_at"], node["attempt_count"]) == (1, ended["started_at"], 1)
 
 
-async def test_unread_signals_and_runs_are_shown(api: Calling, world: World) -> None:
-    worker = await world.worker()
-    job = await world.enqueue("add", payload={"n": 1})
+async def test_unread_signals_and_runs_are_shown(api: ApiClient, harness: Harness) -> None:
+    worker = await harness.worker()
+    job = await harness.enqueue("add", payload={"n": 1})
     viewer = await api.acting("viewer")
     found = await viewer.ok("GET", f"/jobs/{job}")
     assert (found["unread_signals"], found["runs"]) == ([], 1)
     for name in ("paid", "paid", "approved"):
-        await world.store.jobs.signal(job, name, "1")
+        await harness.store.jobs.signal(job, name, "1")
     lease = await worker.claim_one()
-    await world.store.trees.continue_as_new(Lease(worker.id, job, lease.attempt), '{"n": 2}')
+    await harness.store.workflows.continue_as_new(Lease(worker.id, job, lease.attempt), '{"n": 2}')
     found = await viewer.ok("GET", f"/jobs/{job}")
     assert [(one["name"], one["signals"]) for one in found["unread_signals"]] == [("approved", 1), ("paid", 2)]
     assert (found["runs"], found["payload"], found["attempt_count"]) == (2, {"n": 2}, 0)
 
 
-async def test_a_payload_is_found_by_a_path(api: Calling, world: World) -> None:
-    job = await world.enqueue("add", payload={"order": {"lines": [{"sku": "x"}]}, "a.b": "dotted"})
-    await world.enqueue("add", payload={"order": {"lines": []}})
+async def test_a_payload_is_found_by_a_path(api: ApiClient, harness: Harness) -> None:
+    job = await harness.enqueue("add", payload={"order": {"lines": [{"sku": "x"}]}, "a.b": "dotted"})
+    await harness.enqueue("add", payload={"order": {"lines": []}})
     viewer = await api.acting("viewer")
     for path in ("order.lines.0.sku=x", "a.b=dotted"):
         found = await viewer.ok("GET", "/jobs", params={"payload": path})
         assert [one["id"] for one in found["items"]] == [str(job)]
 
 
-async def test_jobs_are_counted_as_far_as_a_page_would_go(api: Calling, world: World) -> None:
+async def test_jobs_are_counted_as_far_as_a_page_would_go(api: ApiClient, harness: Harness) -> None:
     viewer = await api.acting("viewer")
-    await world.enqueue_many("add", 3)
-    await world.enqueue_many("other", 2, tenant="b")
+    await harness.enqueue_many("add", 3)
+    await harness.enqueue_many("other", 2, tenant="b")
     assert await viewer.ok("GET", "/jobs/count") == {"count": 3, "more": False}
     assert await viewer.ok("GET", "/jobs/count", params={"status": "running"}) == {"count": 0, "more": False}
-    await world.enqueue_many("other", 1000)
+    await harness.enqueue_many("other", 1000)
     assert await viewer.ok("GET", "/jobs/count") == {"count": 1000, "more": True}
     assert await viewer.ok("GET", "/jobs/count", params={"definition_key": "add"}) == {"count": 3, "more": False}

@@ -1,4 +1,4 @@
-"""What one process does for all is shared: one key, or one tenant, can't take all of it."""
+"""Fair use of an API process: one key or tenant can't use up its resources."""
 
 from typing import Any
 from uuid import uuid4
@@ -11,10 +11,10 @@ from plait.api.fairness import KEY_RATE, TENANT_RATE, Fairness, Shares
 from plait.api.problems import Refused
 from plait.model.roles import Role
 
+from ..harness import Harness
 from ..waiting import eventually
-from ..world import World
-from .calling import Calling, new_key
-from .serving import served
+from .api_client import ApiClient, new_key
+from .api_server import serve_api
 
 
 def a_caller(tenant: Any = None) -> Caller:
@@ -62,14 +62,14 @@ def test_shares_are_given_back() -> None:
     shares.check(two)
 
 
-async def test_previews_and_renders_are_shared(api: Calling, world: World) -> None:
-    await world.define("add")
+async def test_previews_and_renders_are_shared(api: ApiClient, harness: Harness) -> None:
+    await harness.define("add")
     greedy, other = await api.acting("operator", "a"), await api.acting("operator", "b")
     preview = {"cron_expr": "0 2 * * *"}
     render = {"definition_key": "add"}
     api.app.state.fairness = drained = Fairness(clock=lambda: 0.0)  # no token comes back while this is read
     caller = Caller(
-        key_id=greedy.key_id or uuid4(), role=Role.OPERATOR, tenant_id=await world.tenant("a"), tenant="a", name="k"
+        key_id=greedy.key_id or uuid4(), role=Role.OPERATOR, tenant_id=await harness.tenant("a"), tenant="a", name="k"
     )
     for _ in range(int(KEY_RATE[1])):
         drained.take(caller)
@@ -81,9 +81,11 @@ async def test_previews_and_renders_are_shared(api: Calling, world: World) -> No
     assert (await other.post("/jobs/triggers/render", render)).status_code == 200
 
 
-async def test_one_key_does_not_take_all_streams(world: World) -> None:
-    with served(world.database.url, api_streams_key=3, api_streams_tenant=5) as url:
-        tokens = [(await new_key(world.store, "viewer", await world.tenant(tenant)))[1] for tenant in ("a", "a", "b")]
+async def test_one_key_does_not_take_all_streams(harness: Harness) -> None:
+    with serve_api(harness.database.url, api_streams_key=3, api_streams_tenant=5) as url:
+        tokens = [
+            (await new_key(harness.store, "viewer", await harness.tenant(tenant)))[1] for tenant in ("a", "a", "b")
+        ]
         greedy, second, other = ({"Authorization": f"Bearer {token}"} for token in tokens)
         async with httpx.AsyncClient(base_url=f"{url}/api/v1", timeout=60) as client:
             opened = [await _open(client, greedy) for _ in range(3)]

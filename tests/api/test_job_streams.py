@@ -1,4 +1,4 @@
-"""Streams of one job over HTTP: with a key, or with a token for that job alone; continued where a reader left off."""
+"""Streams of one job over HTTP: with an API key, or with a token for that job; a reader can continue where it stopped."""
 
 import asyncio
 import json
@@ -12,35 +12,35 @@ import pytest
 
 from plait.api import job_streams
 from plait.store.streams import StreamItem
-from plait.store.trees import Lease
+from plait.store.workflows import Lease
 
 from ..fake_worker import FakeWorker
-from ..world import World
-from .calling import Calling, new_key
-from .serving import served
+from ..harness import Harness
+from .api_client import ApiClient, new_key
+from .api_server import serve_api
 
 Told = tuple[str | None, str, Any]
 
 
 @pytest.fixture
-async def url(world: World) -> AsyncIterator[str]:
+async def url(harness: Harness) -> AsyncIterator[str]:
     """Over a socket: a transport without one hands a stream over when it has ended."""
-    with served(world.database.url) as url:
+    with serve_api(harness.database.url) as url:
         yield url
 
 
 class Writer:
     """A running job that writes to its stream."""
 
-    def __init__(self, world: World, worker: FakeWorker, lease: Any) -> None:
-        self._world, self._worker, self._lease = world, worker, lease
+    def __init__(self, harness: Harness, worker: FakeWorker, lease: Any) -> None:
+        self._world, self._worker, self._lease = harness, worker, lease
         self._position = 0
 
     @classmethod
-    async def start(cls, world: World, tenant: str = "default") -> "Writer":
-        await world.enqueue("add", tenant=tenant)
-        worker = await world.worker()
-        return cls(world, worker, await worker.claim_one())
+    async def start(cls, harness: Harness, tenant: str = "default") -> "Writer":
+        await harness.enqueue("add", tenant=tenant)
+        worker = await harness.worker()
+        return cls(harness, worker, await worker.claim_one())
 
     @property
     def job_id(self) -> UUID:
@@ -92,8 +92,8 @@ async def _rest(events: AsyncIterator[Told]) -> list[Told]:
         return [event async for event in events]
 
 
-async def _token(world: World, url: str, job_id: UUID, role: str = "admin", **body: Any) -> str:
-    _, key = await new_key(world.store, role, await world.tenant())
+async def _token(harness: Harness, url: str, job_id: UUID, role: str = "admin", **body: Any) -> str:
+    _, key = await new_key(harness.store, role, await harness.tenant())
     async with httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=120) as client:
         answer = await client.post(f"/api/v1/jobs/{job_id}/streams/token", json=body)
     assert answer.status_code == 201, answer.text
@@ -101,9 +101,9 @@ async def _token(world: World, url: str, job_id: UUID, role: str = "admin", **bo
     return token
 
 
-async def test_items_arrive_as_they_are_written_and_an_end_is_told(world: World, url: str) -> None:
-    writer = await Writer.start(world)
-    _, key = await new_key(world.store, "viewer", await world.tenant())
+async def test_items_arrive_as_they_are_written_and_an_end_is_told(harness: Harness, url: str) -> None:
+    writer = await Writer.start(harness)
+    _, key = await new_key(harness.store, "viewer", await harness.tenant())
     await writer.write("before")
     async with _reading(url, writer.job_id, Authorization=f"Bearer {key}") as events:
         assert await _next(events) == ("1", "message", "before")
@@ -115,10 +115,10 @@ async def test_items_arrive_as_they_are_written_and_an_end_is_told(world: World,
 
 
 async def test_a_reader_continues_where_it_left_off_and_is_told_when_there_is_nothing_more(
-    world: World, url: str
+    harness: Harness, url: str
 ) -> None:
-    writer = await Writer.start(world)
-    token = await _token(world, url, writer.job_id)
+    writer = await Writer.start(harness)
+    token = await _token(harness, url, writer.job_id)
     await writer.write("a", "b", "c")
     async with _reading(url, writer.job_id, params={"token": token}, **{"Last-Event-ID": "2"}) as events:
         assert await _next(events) == ("3", "message", "c")
@@ -134,11 +134,11 @@ async def test_a_reader_continues_where_it_left_off_and_is_told_when_there_is_no
         assert "Last-Event-ID must be the number of an item, got 'x'" in wrong.json()["detail"]
 
 
-async def test_a_token_opens_its_own_job_and_nothing_else(world: World, url: str) -> None:
-    mine, other = await Writer.start(world), await Writer.start(world)
+async def test_a_token_opens_its_own_job_and_nothing_else(harness: Harness, url: str) -> None:
+    mine, other = await Writer.start(harness), await Writer.start(harness)
     await mine.write(1)
     await mine.end()
-    token = await _token(world, url, mine.job_id)
+    token = await _token(harness, url, mine.job_id)
     async with httpx.AsyncClient(base_url=url, timeout=120) as client:
 
         async def status(path: str, *, by: str = "query") -> int:
@@ -155,54 +155,54 @@ async def test_a_token_opens_its_own_job_and_nothing_else(world: World, url: str
 
 
 async def test_a_token_expires_also_for_who_reads_already(
-    world: World, url: str, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(job_streams, "QUIET_S", 0.2)
-    writer = await Writer.start(world)
-    token = await _token(world, url, writer.job_id, ttl_seconds=60)
+    writer = await Writer.start(harness)
+    token = await _token(harness, url, writer.job_id, ttl_seconds=60)
     async with _reading(url, writer.job_id, params={"token": token}) as events:
         await writer.write(1)
         assert (await _next(events))[2] == 1
-        await world.advance(seconds=61)
+        await harness.advance(seconds=61)
         assert await _rest(events) == []
     async with httpx.AsyncClient(base_url=url, timeout=120) as client:
         late = await client.get(f"/api/v1/jobs/{writer.job_id}/streams/tokens", params={"token": token})
         assert late.status_code == 401
 
 
-async def test_a_token_of_who_is_not_shown_secrets_shows_none(world: World, url: str) -> None:
-    writer = await Writer.start(world)
+async def test_a_token_of_who_is_not_shown_secrets_shows_none(harness: Harness, url: str) -> None:
+    writer = await Writer.start(harness)
     await writer.write({"password": "hunter22", "said": "hello"})
     await writer.end()
     for role, shown in (("viewer", False), ("operator", False), ("admin", True)):
-        token = await _token(world, url, writer.job_id, role=role)
+        token = await _token(harness, url, writer.job_id, role=role)
         async with _reading(url, writer.job_id, params={"token": token}) as events:
             first = await _next(events)
         assert first[2]["said"] == "hello"
         assert (first[2]["password"] == "hunter22") is shown, role
 
 
-async def test_a_token_is_written_down_and_of_no_job_there_is_none(api: Calling, world: World) -> None:
-    mine, theirs = await world.enqueue("add"), await world.enqueue("add", tenant="b")
+async def test_a_token_is_written_down_and_of_no_job_there_is_none(api: ApiClient, harness: Harness) -> None:
+    mine, theirs = await harness.enqueue("add"), await harness.enqueue("add", tenant="b")
     caller = await api.acting("viewer")
     made = await caller.ok("POST", f"/jobs/{mine}/streams/token")
     assert made["token"].startswith("plait_")
-    [entry] = await world.store.audit.list_audit(tenant_id=await world.tenant(), action="stream.token")
+    [entry] = await harness.store.audit.list_audit(tenant_id=await harness.tenant(), action="stream.token")
     assert entry.object == str(mine)
     assert (await caller.post(f"/jobs/{theirs}/streams/token")).status_code == 404
-    assert made["token"] not in str(await world.rows("select * from plait.job_tokens"))
+    assert made["token"] not in str(await harness.rows("select * from plait.job_tokens"))
 
 
 async def test_the_state_of_a_job_is_shown_without_secrets_to_whom_they_are_not_shown(
-    api: Calling, world: World
+    api: ApiClient, harness: Harness
 ) -> None:
-    job = await world.enqueue("add")
-    worker = await world.worker()
+    job = await harness.enqueue("add")
+    worker = await harness.worker()
     lease = await worker.claim_one()
     viewer, admin = await api.acting("viewer"), await api.acting("admin")
     assert await viewer.ok("GET", f"/jobs/{job}/state") == {"state": None, "version": 0}
     for value in ('{"phase": "asked"}', '{"phase": "done", "password": "hunter22"}'):
-        assert await world.store.workers.progress(worker.id, job, lease.attempt, None, value)
+        assert await harness.store.workers.progress(worker.id, job, lease.attempt, None, value)
     assert await admin.ok("GET", f"/jobs/{job}/state") == {
         "state": {"phase": "done", "password": "hunter22"},
         "version": 2,

@@ -1,4 +1,4 @@
-"""Jobs over HTTP: filters, pages, verbs, keys that make sending again safe."""
+"""Jobs over HTTP: filters, pages, verbs, and keys that make repeated requests safe."""
 
 import asyncio
 import json
@@ -11,24 +11,24 @@ from plait.model.ids import new_id
 from plait.model.reasons import REMEDIES
 from plait.model.states import Status
 
-from ..project.tree import ROOT
-from ..security.logins import fan_out
-from ..world import World
-from .calling import Calling
+from ..access.logins import fan_out
+from ..harness import Harness
+from ..project.source_files import ROOT
+from .api_client import ApiClient
 
 
-async def _ids(caller: Calling, **query: Any) -> list[str]:
+async def _ids(caller: ApiClient, **query: Any) -> list[str]:
     return [one["id"] for one in (await caller.ok("GET", "/jobs", params=query))["items"]]
 
 
-async def test_every_filter_finds_what_it_says(api: Calling, world: World) -> None:
-    await world.define("add")
-    first = str(await world.enqueue("add", queue="mail", correlation_id="c", payload={"to": "a", "n": 7}))
-    await world.advance(minutes=1)
-    middle = await world.now()
-    second = str(await world.enqueue("other", dedupe_key="d"))
-    third = str(await world.enqueue("add"))
-    worker = await world.worker()
+async def test_every_filter_finds_what_it_says(api: ApiClient, harness: Harness) -> None:
+    await harness.define("add")
+    first = str(await harness.enqueue("add", queue="mail", correlation_id="c", payload={"to": "a", "n": 7}))
+    await harness.advance(minutes=1)
+    middle = await harness.now()
+    second = str(await harness.enqueue("other", dedupe_key="d"))
+    third = str(await harness.enqueue("add"))
+    worker = await harness.worker()
     lease = await worker.claim_one()
     assert str(lease.job_id) == second
     caller = await api.acting("viewer")
@@ -55,13 +55,13 @@ async def test_every_filter_finds_what_it_says(api: Calling, world: World) -> No
     await worker.fail(lease, permanent=True)
     assert await _ids(caller, status="failed") == [second]
     assert await _ids(caller, status="failed", worker=worker.id) == [second]
-    await world.cancel(lease.job_id)
+    await harness.cancel(lease.job_id)
     await caller.get("/jobs")
 
 
-async def test_pages_have_no_gap_and_no_row_twice(api: Calling, world: World) -> None:
+async def test_pages_have_no_gap_and_no_row_twice(api: ApiClient, harness: Harness) -> None:
     """T112."""
-    await world.enqueue_many("add", 25)
+    await harness.enqueue_many("add", 25)
     caller = await api.acting("viewer")
     everything = await _ids(caller, limit=100)
     for query in ({}, {"status": "queued"}, {"queue": "default"}, {"payload": "a=b"}):
@@ -78,20 +78,20 @@ async def test_pages_have_no_gap_and_no_row_twice(api: Calling, world: World) ->
         assert read == ([] if "payload" in query else everything)
 
 
-async def test_a_search_that_no_index_serves_is_bounded_and_says_so(world: World) -> None:
-    jobs = await world.enqueue_many("add", 250, payload={"k": "v"})
-    rows = await world.rows("select (job).id, stopped from plait.search_jobs(p_search => 'nothing', p_scan => 100)")
+async def test_a_search_that_no_index_serves_is_bounded_and_says_so(harness: Harness) -> None:
+    jobs = await harness.enqueue_many("add", 250, payload={"k": "v"})
+    rows = await harness.rows("select (job).id, stopped from plait.search_jobs(p_search => 'nothing', p_scan => 100)")
     assert [tuple(row) for row in rows] == [(None, sorted(jobs)[-101])]
-    rows = await world.rows(
+    rows = await harness.rows(
         "select (job).id, stopped from plait.search_jobs(p_search => 'nothing', p_scan => 100, p_before => $1)",
         sorted(jobs)[50],
     )
     assert rows == []
 
 
-async def test_a_job_is_shown_with_what_is_around_it(api: Calling, world: World) -> None:
-    job = await world.enqueue("add", payload={"a": 1})
-    worker = await world.worker()
+async def test_a_job_is_shown_with_what_is_around_it(api: ApiClient, harness: Harness) -> None:
+    job = await harness.enqueue("add", payload={"a": 1})
+    worker = await harness.worker()
     await worker.claim_one()
     shown = await (await api.acting("viewer")).ok("GET", f"/jobs/{job}")
     assert shown["status"] == "running"
@@ -100,9 +100,9 @@ async def test_a_job_is_shown_with_what_is_around_it(api: Calling, world: World)
     assert (shown["parent"], shown["fan_outs"], shown["steps"], shown["children"]["items"]) == (None, [], [], [])
 
 
-async def test_a_tree_is_shown_with_its_fan_outs_steps_and_children(api: Calling, world: World) -> None:
-    tenant = await world.tenant("a")
-    await fan_out(world.store, tenant)
+async def test_a_tree_is_shown_with_its_fan_outs_steps_and_children(api: ApiClient, harness: Harness) -> None:
+    tenant = await harness.tenant("a")
+    await fan_out(harness.store, tenant)
     caller = await api.acting("viewer", "a")
     [child, parent] = (await caller.ok("GET", "/jobs"))["items"]
     shown = await caller.ok("GET", f"/jobs/{parent['id']}")
@@ -133,10 +133,10 @@ async def test_a_tree_is_shown_with_its_fan_outs_steps_and_children(api: Calling
     assert (summed["active_fan_outs"], summed["active_workflows"]) == (0, 0)
 
 
-async def test_what_only_carries_numbers_and_depth_is_not_hurt_by_them(api: Calling, world: World) -> None:
+async def test_what_only_carries_numbers_and_depth_is_not_hurt_by_them(api: ApiClient, harness: Harness) -> None:
     """T101: what Python could not read goes out as it is stored."""
     nasty = '{"digits": ' + "7" * 5000 + ', "deep": ' + "[" * 3000 + "]" * 3000 + "}"
-    job = await world.enqueue("add", payload=nasty)
+    job = await harness.enqueue("add", payload=nasty)
     caller = await api.acting("viewer")
     shown = await caller.get(f"/jobs/{job}")
     assert shown.status_code == 200
@@ -147,8 +147,8 @@ async def test_what_only_carries_numbers_and_depth_is_not_hurt_by_them(api: Call
 @pytest.mark.parametrize(
     "payload", ['{"a": 1e400}', '{"a": ' + "[" * 50_000 + "]" * 50_000 + "}", '{"a": ' + "7" * 5000 + "}", "[]", "{"]
 )
-async def test_a_payload_that_is_no_json_object_is_refused(api: Calling, world: World, payload: str) -> None:
-    await world.define("add")
+async def test_a_payload_that_is_no_json_object_is_refused(api: ApiClient, harness: Harness, payload: str) -> None:
+    await harness.define("add")
     caller = await api.acting("operator")
     body = f'{{"definition_key": "add", "payload": {payload}}}'
     answer = await caller.call("POST", "/jobs", content=body.encode(), headers={"Content-Type": "application/json"})
@@ -156,8 +156,8 @@ async def test_a_payload_that_is_no_json_object_is_refused(api: Calling, world: 
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-async def test_a_payload_is_checked_before_the_job_is_asked_for(api: Calling, world: World) -> None:
-    await world.define("add", schema={"type": "object", "required": ["a"]})
+async def test_a_payload_is_checked_before_the_job_is_asked_for(api: ApiClient, harness: Harness) -> None:
+    await harness.define("add", schema={"type": "object", "required": ["a"]})
     caller = await api.acting("operator")
     refused = await caller.post("/jobs", {"definition_key": "add", "payload": {}})
     assert refused.status_code == 422
@@ -171,8 +171,8 @@ async def test_a_payload_is_checked_before_the_job_is_asked_for(api: Calling, wo
     assert answer.status_code in (201, 422), answer.text
 
 
-async def test_an_idempotency_key_is_the_jobs_own(api: Calling, world: World) -> None:
-    await world.define("add")
+async def test_an_idempotency_key_is_the_jobs_own(api: ApiClient, harness: Harness) -> None:
+    await harness.define("add")
     caller = await api.acting("operator")
     body = {"definition_key": "add", "payload": {"a": 1}}
     first = await caller.post("/jobs", body, headers={"Idempotency-Key": "k"})
@@ -184,26 +184,28 @@ async def test_an_idempotency_key_is_the_jobs_own(api: Calling, world: World) ->
     assert (await elsewhere.post("/jobs", body, headers={"Idempotency-Key": "k"})).status_code == 201
 
 
-async def test_elsewhere_an_answer_is_given_again(api: Calling, world: World) -> None:
-    job = await world.enqueue("add")
+async def test_elsewhere_an_answer_is_given_again(api: ApiClient, harness: Harness) -> None:
+    job = await harness.enqueue("add")
     caller = await api.acting("operator")
     key = {"Idempotency-Key": "k"}
     first = await caller.post(f"/jobs/{job}/cancel", {"reason": "r"}, headers=key)
     assert first.json()["status"] == "canceled"
-    await world.retry(job)
+    await harness.retry(job)
     again = await caller.post(f"/jobs/{job}/cancel", {"reason": "r"}, headers=key)
     assert again.json() == first.json()
     assert again.headers["idempotent-replayed"] == "true"
-    assert await world.status(job) == "queued"
+    assert await harness.status(job) == "queued"
     assert (await caller.post(f"/jobs/{job}/cancel", {"reason": "x"}, headers=key)).status_code == 409
     refused = [await caller.post(f"/jobs/{new_id()}/cancel", headers={"Idempotency-Key": "n"}) for _ in range(1)]
     assert refused[0].status_code == 404
-    await world.advance(hours=25)
+    await harness.advance(hours=25)
     assert (await caller.post(f"/jobs/{job}/cancel", {"reason": "x"}, headers=key)).json()["status"] == "canceled"
 
 
 @pytest.mark.parametrize(("role", "path"), [("viewer", "preview"), ("operator", "render")])
-async def test_a_request_that_only_reads_stores_no_answer(api: Calling, world: World, role: str, path: str) -> None:
+async def test_a_request_that_only_reads_stores_no_answer(
+    api: ApiClient, harness: Harness, role: str, path: str
+) -> None:
     caller = await api.acting(role)
     bodies = {
         "preview": {"cron": "0 2 * * *", "count": 1},
@@ -214,12 +216,12 @@ async def test_a_request_that_only_reads_stores_no_answer(api: Calling, world: W
     ]
     assert all("idempotent-replayed" not in answer.headers for answer in answers)
     assert answers[0].status_code == answers[1].status_code
-    assert await world.sql("select count(*) from plait.replies") == 0
+    assert await harness.sql("select count(*) from plait.replies") == 0
 
 
-async def test_a_quota_is_a_429_that_says_when(api: Calling, world: World) -> None:
-    await world.define("add")
-    await world.tenant("small", max_queued=1)
+async def test_a_quota_is_a_429_that_says_when(api: ApiClient, harness: Harness) -> None:
+    await harness.define("add")
+    await harness.tenant("small", max_queued=1)
     caller = await api.acting("operator", "small")
     await caller.ok("POST", "/jobs", {"definition_key": "add"})
     full = await caller.post("/jobs", {"definition_key": "add"})
@@ -227,10 +229,10 @@ async def test_a_quota_is_a_429_that_says_when(api: Calling, world: World) -> No
     assert int(full.headers["retry-after"]) > 0
 
 
-async def test_an_operator_cancels_retries_reschedules_and_signals(api: Calling, world: World) -> None:
-    job = await world.enqueue("add")
+async def test_an_operator_cancels_retries_reschedules_and_signals(api: ApiClient, harness: Harness) -> None:
+    job = await harness.enqueue("add")
     caller = await api.acting("operator")
-    later = (await world.now() + timedelta(hours=1)).isoformat()
+    later = (await harness.now() + timedelta(hours=1)).isoformat()
     moved = await caller.ok("POST", f"/jobs/{job}/reschedule", {"scheduled_for": later, "max_attempts": 9})
     assert moved["status"] == "scheduled"
     assert (await caller.ok("POST", f"/jobs/{job}/signal", {"name": "go", "payload": {"x": 1}}))[
@@ -246,25 +248,25 @@ async def test_an_operator_cancels_retries_reschedules_and_signals(api: Calling,
     assert forked["id"] != str(job)
     attempts = (await caller.ok("GET", f"/jobs/{job}/attempts"))["items"]
     assert [one["status"] for one in attempts][:1] == ["canceled"]
-    entries = await world.store.audit.list_audit(tenant_id=await world.tenant())
+    entries = await harness.store.audit.list_audit(tenant_id=await harness.tenant())
     assert [entry.action for entry in reversed(entries)] == [
         "job.reschedule", "job.signal", "job.cancel", "job.retry", "job.cancel", "job.retry", "job.retry",
     ]  # fmt: skip
     assert json.loads(entries[-1].detail)["max_attempts"] == 9
 
 
-async def test_a_super_admin_acts_in_the_jobs_own_tenant(api: Calling, world: World) -> None:
-    job = await world.enqueue("add", tenant="b")
+async def test_a_super_admin_acts_in_the_jobs_own_tenant(api: ApiClient, harness: Harness) -> None:
+    job = await harness.enqueue("add", tenant="b")
     caller = await api.acting("super-admin")
     assert (await caller.ok("POST", f"/jobs/{job}/cancel"))["status"] == "canceled"
-    [entry] = await world.store.audit.list_audit(tenant_id=await world.tenant("b"))
+    [entry] = await harness.store.audit.list_audit(tenant_id=await harness.tenant("b"))
     assert entry.action == "job.cancel"
     assert (await caller.get(f"/jobs/{job}", params={"tenant": "default"})).status_code == 404
 
 
-async def test_why_a_job_does_not_run_and_what_would_let_it(api: Calling, world: World) -> None:
-    job = await world.enqueue("add")
-    await world.queue(paused=True)
+async def test_why_a_job_does_not_run_and_what_would_let_it(api: ApiClient, harness: Harness) -> None:
+    job = await harness.enqueue("add")
+    await harness.queue(paused=True)
     told = await (await api.acting("viewer")).ok("GET", f"/jobs/{job}/explain")
     assert told["status"] == "queued"
     assert [one["code"] for one in told["reasons"]] == ["queue_paused", "no_worker", "next"]
@@ -279,10 +281,10 @@ def test_every_reason_says_what_would_let_the_job_run() -> None:
     assert codes == set(REMEDIES)
 
 
-async def test_the_summary_has_what_is_live_and_what_failed(api: Calling, world: World) -> None:
-    await world.enqueue_many("add", 3)
-    await world.advance(seconds=30)
-    worker = await world.worker()
+async def test_the_summary_has_what_is_live_and_what_failed(api: ApiClient, harness: Harness) -> None:
+    await harness.enqueue_many("add", 3)
+    await harness.advance(seconds=30)
+    worker = await harness.worker()
     await worker.fail(await worker.claim_one(), permanent=True)
     await worker.claim_one()
     told = await (await api.acting("viewer")).ok("GET", "/jobs/summary")
@@ -295,19 +297,19 @@ async def test_the_summary_has_what_is_live_and_what_failed(api: Calling, world:
     assert set(other["counts"].values()) == {0}
 
 
-async def test_the_leaders_count_is_what_a_reader_gets_when_there_is_much(world: World) -> None:
+async def test_the_leaders_count_is_what_a_reader_gets_when_there_is_much(harness: Harness) -> None:
     """T113."""
-    await world.enqueue_many("add", 3)
-    assert (await world.store.leader.count_live())[0] == 3
-    rows = await world.rows("select queue, state::text, jobs from plait.depths")
+    await harness.enqueue_many("add", 3)
+    assert (await harness.store.leader.count_live())[0] == 3
+    rows = await harness.rows("select queue, state::text, jobs from plait.depths")
     assert [tuple(row) for row in rows] == [("default", "queued", 3)]
 
 
-async def test_who_waits_for_a_job_is_answered_when_it_is_final(api: Calling, world: World) -> None:
-    job = await world.enqueue("add")
+async def test_who_waits_for_a_job_is_answered_when_it_is_final(api: ApiClient, harness: Harness) -> None:
+    job = await harness.enqueue("add")
     caller = await api.acting("viewer")
     waiting = asyncio.ensure_future(caller.ok("GET", f"/jobs/{job}", params={"wait_seconds": 20}))
-    worker = await world.worker()
+    worker = await harness.worker()
     lease = await worker.claim_one()
     assert not waiting.done()
     await worker.succeed(lease, 3)
@@ -316,8 +318,8 @@ async def test_who_waits_for_a_job_is_answered_when_it_is_final(api: Calling, wo
     assert (await caller.ok("GET", f"/jobs/{job}", params={"wait_seconds": 20}))["status"] == "succeeded"
 
 
-async def test_who_waits_is_answered_in_time_and_when_the_server_stops(api: Calling, world: World) -> None:
-    job = await world.enqueue("add", tenant="a")
+async def test_who_waits_is_answered_in_time_and_when_the_server_stops(api: ApiClient, harness: Harness) -> None:
+    job = await harness.enqueue("add", tenant="a")
     caller = await api.acting("viewer", "a")
     assert (await caller.ok("GET", f"/jobs/{job}", params={"wait_seconds": 0.05}))["status"] == "queued"
     stranger = await api.acting("viewer", "b")
@@ -328,12 +330,12 @@ async def test_who_waits_is_answered_in_time_and_when_the_server_stops(api: Call
     assert (await asyncio.wait_for(waiting, 25))["status"] == "queued"  # before it would end by itself
 
 
-async def test_search_keys_are_declared_and_used_through_the_api(api: Calling, world: World) -> None:
+async def test_search_keys_are_declared_and_used_through_the_api(api: ApiClient, harness: Harness) -> None:
     boss = await api.acting("super-admin")
     made = await boss.ok("POST", "/admin/jobs/definitions", {"key": "sync", "search_keys": ["customer"]})
     assert made["search_keys"] == ["customer"]
-    wanted = await world.enqueue("sync", payload={"customer": 7, "order": {"id": 3}})
-    await world.enqueue("sync", payload={"customer": 8})
+    wanted = await harness.enqueue("sync", payload={"customer": 7, "order": {"id": 3}})
+    await harness.enqueue("sync", payload={"customer": 8})
     caller = await api.acting("viewer")
     for query in ("customer=7", "order.id=3"):
         assert await _ids(caller, definition_key="sync", payload=query) == [str(wanted)]
@@ -348,21 +350,21 @@ async def test_search_keys_are_declared_and_used_through_the_api(api: Calling, w
     ("path", "body"), [("/tenants", {"slug": "new"}), ("/admin/jobs/definitions", {"key": "new", "max_attempts": 3})]
 )
 async def test_of_many_who_make_the_same_at_once_one_does(
-    api: Calling, world: World, path: str, body: dict[str, Any]
+    api: ApiClient, harness: Harness, path: str, body: dict[str, Any]
 ) -> None:
     boss = await api.acting("super-admin")
     answers = await asyncio.gather(*(boss.post(path, body) for _ in range(8)))
     assert sorted(answer.status_code for answer in answers) == [201, *[409] * 7]
     assert {answer.json().get("type") for answer in answers} == {None, "urn:plait:problem:already-exists"}
-    entries = await world.store.audit.list_audit(all_tenants=True)
+    entries = await harness.store.audit.list_audit(all_tenants=True)
     assert len([entry for entry in entries if entry.action.endswith(".create")]) == 1
 
 
-async def test_a_key_that_an_open_transaction_holds_is_answered_in_time(api: Calling, world: World) -> None:
-    await world.define("add")
+async def test_a_key_that_an_open_transaction_holds_is_answered_in_time(api: ApiClient, harness: Harness) -> None:
+    await harness.define("add")
     caller = await api.acting("operator")
     body = {"definition_key": "add", "payload": {}, "dedupe_key": "k"}
-    async with world.connection() as user, user.transaction():
+    async with harness.connection() as user, user.transaction():
         await user.fetchval("select plait.enqueue('add', tenant => 'default', dedupe_key => 'k')")
         answer = await caller.post("/jobs", json=body)
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "2")

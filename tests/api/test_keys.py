@@ -1,23 +1,23 @@
-"""S16: keys that are guessed, expired, revoked, or want to be more; and requests that are too many or too large."""
+"""S16: keys that are guessed, expired, revoked or exceed their role; and requests that are too many or too large."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from plait.api.guard import GUESSES, TRUSTED_S
+from plait.api.authentication import GUESSES, TRUSTED_S
 from plait.model.roles import Role
 from plait.model.tokens import hash_of, hint_of, new_token
 
-from ..world import World
-from .calling import Calling
+from ..harness import Harness
+from .api_client import ApiClient
 
 
-async def test_a_key_is_made_used_listed_and_revoked(api: Calling, world: World) -> None:
+async def test_a_key_is_made_used_listed_and_revoked(api: ApiClient, harness: Harness) -> None:
     admin = await api.acting("admin", "a")
     made = await admin.ok("POST", "/keys", {"name": "ci", "role": "operator"})
     assert made["key"].startswith("plait_")
     assert made["key"].startswith(made["hint"])
-    caller = type(api)(world, api.app, api.client, made["key"])
+    caller = type(api)(harness, api.app, api.client, made["key"])
     assert (await caller.get("/jobs")).status_code == 200
     listed = (await admin.ok("GET", "/keys"))["items"]
     assert [key["name"] for key in listed] == ["ci", "a test's"]
@@ -29,17 +29,17 @@ async def test_a_key_is_made_used_listed_and_revoked(api: Calling, world: World)
     assert (entry["action"], entry["object"]) == ("key.revoke", made["id"])
 
 
-async def test_the_database_has_no_key(api: Calling, world: World) -> None:
+async def test_the_database_has_no_key(api: ApiClient, harness: Harness) -> None:
     caller = await api.acting("admin")
     made = await caller.ok("POST", "/keys", {"name": "k", "role": "viewer"}, headers={"Idempotency-Key": "k"})
     for table in ("keys", "audit", "replies", "sessions"):
-        text = str(await world.rows(f"select t::text from plait.{table} t"))
+        text = str(await harness.rows(f"select t::text from plait.{table} t"))
         assert caller.token is not None
         assert caller.token not in text
         assert made["key"] not in text
 
 
-async def test_nobody_makes_a_key_that_may_do_more_than_itself(api: Calling) -> None:
+async def test_nobody_makes_a_key_that_may_do_more_than_itself(api: ApiClient) -> None:
     admin = await api.acting("admin", "a")
     for role in (Role.SUPER_ADMIN, Role.WORKER):
         assert (await admin.post("/keys", {"name": "k", "role": role})).status_code == 403
@@ -49,42 +49,44 @@ async def test_nobody_makes_a_key_that_may_do_more_than_itself(api: Calling) -> 
     assert made["tenant_id"] is None
 
 
-async def test_an_expired_key_opens_nothing(api: Calling, world: World) -> None:
-    caller = await api.acting("viewer", expires_at=await world.now() + timedelta(hours=1))
+async def test_an_expired_key_opens_nothing(api: ApiClient, harness: Harness) -> None:
+    caller = await api.acting("viewer", expires_at=await harness.now() + timedelta(hours=1))
     assert (await caller.get("/jobs")).status_code == 200
-    await world.advance(hours=1)
+    await harness.advance(hours=1)
     api.app.state.guard.forget()
     assert (await caller.get("/jobs")).status_code == 401
 
 
-async def test_a_revoke_elsewhere_works_within_five_seconds(api: Calling, world: World) -> None:
+async def test_a_revoke_elsewhere_works_within_five_seconds(api: ApiClient, harness: Harness) -> None:
     clock = api.stop_the_clock()
     caller = await api.acting("viewer")
     assert (await caller.get("/jobs")).status_code == 200
     assert caller.key_id is not None
-    await world.store.keys.revoke_key(caller.key_id, all_tenants=True)  # by another process
+    await harness.store.keys.revoke_key(caller.key_id, all_tenants=True)  # by another process
     clock.seconds = TRUSTED_S
     assert (await caller.get("/jobs")).status_code == 401
     assert TRUSTED_S < 5
 
 
-async def test_guesses_are_slowed_down(api: Calling, world: World) -> None:
+async def test_guesses_are_slowed_down(api: ApiClient, harness: Harness) -> None:
     api.stop_the_clock()
     good, late = await api.acting("viewer"), await api.acting("viewer")
     assert (await good.get("/jobs")).status_code == 200
-    bad = type(api)(world, api.app, api.client, "plait_guess")
+    bad = type(api)(harness, api.app, api.client, "plait_guess")
     codes = [(await bad.get("/jobs")).status_code for _ in range(int(GUESSES[1]) + 5)]
     assert set(codes[: int(GUESSES[1])]) == {401}
     assert codes[-1] == 429
     slowed = await bad.get("/jobs")
     assert int(slowed.headers["retry-after"]) >= 1
     api.app.state.guard.forget()
-    assert (await good.get("/jobs")).status_code == 200, "who was let in before is not kept out by others"
+    assert (await good.get("/jobs")).status_code == 200, (
+        "a caller that was authenticated before is not locked out by others"
+    )
     assert (await late.get("/jobs")).status_code == 429
 
 
-async def test_a_key_that_sends_too_much_waits_and_others_do_not(world: World) -> None:
-    async with Calling.over(world, api_rate=0.5) as api:
+async def test_a_key_that_sends_too_much_waits_and_others_do_not(harness: Harness) -> None:
+    async with ApiClient.over(harness, api_rate=0.5) as api:
         api.stop_the_clock()
         busy, calm = await api.acting("viewer"), await api.acting("viewer")
         codes = [(await busy.get("/jobs")).status_code for _ in range(8)]
@@ -92,7 +94,7 @@ async def test_a_key_that_sends_too_much_waits_and_others_do_not(world: World) -
         assert (await calm.get("/jobs")).status_code == 200
 
 
-async def test_a_request_that_is_too_large_is_refused_before_it_is_read(api: Calling, world: World) -> None:
+async def test_a_request_that_is_too_large_is_refused_before_it_is_read(api: ApiClient, harness: Harness) -> None:
     caller = await api.acting("operator")
     body = b"x" * 3_000_000
     assert (await caller.call("POST", "/jobs", content=body)).status_code == 413
@@ -106,8 +108,8 @@ async def test_a_request_that_is_too_large_is_refused_before_it_is_read(api: Cal
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-async def test_answers_are_compressed_and_carry_no_leave_for_other_sites(api: Calling, world: World) -> None:
-    await world.enqueue_many("add", 20)
+async def test_answers_are_compressed_and_carry_no_leave_for_other_sites(api: ApiClient, harness: Harness) -> None:
+    await harness.enqueue_many("add", 20)
     caller = await api.acting("viewer")
     answer = await caller.get("/jobs", headers={"Accept-Encoding": "gzip", "Origin": "https://evil.example"})
     assert answer.headers["content-encoding"] == "gzip"
@@ -118,14 +120,14 @@ async def test_answers_are_compressed_and_carry_no_leave_for_other_sites(api: Ca
     assert preflight.status_code == 405
 
 
-async def test_a_request_keeps_its_id_where_it_is_a_plain_one(api: Calling) -> None:
+async def test_a_request_keeps_its_id_where_it_is_a_plain_one(api: ApiClient) -> None:
     caller = await api.acting("viewer")
     assert (await caller.get("/jobs", headers={"X-Request-ID": "r-1"})).headers["x-request-id"] == "r-1"
     assert (await caller.get("/jobs", headers={"X-Request-ID": "a b"})).headers["x-request-id"] != "a b"
 
 
-async def test_a_key_outlives_no_key_that_it_was_made_with(api: Calling, world: World) -> None:
-    ends = await world.now() + timedelta(seconds=60)
+async def test_a_key_outlives_no_key_that_it_was_made_with(api: ApiClient, harness: Harness) -> None:
+    ends = await harness.now() + timedelta(seconds=60)
     short = await api.acting("admin", "a", expires_at=ends)
     made = await short.ok("POST", "/keys", {"name": "child", "role": "admin"})
     assert made["expires_at"] is not None
@@ -140,20 +142,22 @@ async def test_a_key_outlives_no_key_that_it_was_made_with(api: Calling, world: 
     assert (await lasting.ok("POST", "/keys", {"name": "k", "role": "viewer"}))["expires_at"] is None
 
 
-async def test_a_key_that_is_revoked_makes_no_other_even_while_it_is_still_believed(api: Calling, world: World) -> None:
+async def test_a_key_that_is_revoked_makes_no_other_even_while_it_is_still_believed(
+    api: ApiClient, harness: Harness
+) -> None:
     admin = await api.acting("admin", "a")
     assert (await admin.get("/keys")).status_code == 200
     assert admin.key_id is not None
-    await world.store.keys.revoke_key(
+    await harness.store.keys.revoke_key(
         admin.key_id, all_tenants=True
     )  # by another process: this one believes it for seconds
     assert (await admin.post("/keys", {"name": "k", "role": "viewer"})).status_code in (401, 403)
 
 
-async def test_revoking_a_key_lists_its_descendants_and_can_revoke_them(api: Calling, world: World) -> None:
+async def test_revoking_a_key_lists_its_descendants_and_can_revoke_them(api: ApiClient, harness: Harness) -> None:
     root = await api.acting("admin", "a")
     made = [await root.ok("POST", "/keys", {"name": f"child {n}", "role": "admin"}) for n in range(2)]
-    child = type(api)(world, api.app, api.client, made[0]["key"])
+    child = type(api)(harness, api.app, api.client, made[0]["key"])
     grandchild = await child.ok("POST", "/keys", {"name": "grandchild", "role": "viewer"})
     boss = await api.acting("super-admin")
     path = f"/keys/{root.key_id}"
@@ -165,12 +169,12 @@ async def test_revoking_a_key_lists_its_descendants_and_can_revoke_them(api: Cal
     assert (await child.get("/jobs")).status_code == 200  # offered, and not done unasked
     assert (await boss.call("DELETE", path, params={"descendants": "true"})).status_code == 204
     for key in (made[0], made[1], grandchild):
-        assert (await type(api)(world, api.app, api.client, key["key"]).get("/jobs")).status_code == 401
+        assert (await type(api)(harness, api.app, api.client, key["key"]).get("/jobs")).status_code == 401
     [entry, *_] = (await boss.ok("GET", "/audit"))["items"]
     assert (entry["action"], entry["detail"]) == ("key.revoke", {"descendants": True})
 
 
-async def test_a_key_made_in_a_session_is_recorded_with_its_creator(api: Calling, world: World) -> None:
+async def test_a_key_made_in_a_session_is_recorded_with_its_creator(api: ApiClient, harness: Harness) -> None:
     admin = await api.acting("admin", "a")
     opened = await api.client.post("/api/v1/session", json={"key": admin.token})
     assert opened.status_code == 201
@@ -185,18 +189,18 @@ async def test_a_key_made_in_a_session_is_recorded_with_its_creator(api: Calling
 
 
 async def test_who_signed_in_by_a_provider_makes_keys_that_outlive_the_session_but_end(
-    api: Calling, world: World
+    api: ApiClient, harness: Harness
 ) -> None:
     """The session's own key lives for hours; a key for a machine must be made by somebody."""
-    now = await world.now()
+    now = await harness.now()
     token = new_token()
-    parent = await world.store.keys.create_key(
-        hash=hash_of(token), hint=hint_of(token), name="oidc: ann", role=Role.ADMIN, tenant_id=await world.tenant("a"),
+    parent = await harness.store.keys.create_key(
+        hash=hash_of(token), hint=hint_of(token), name="oidc: ann", role=Role.ADMIN, tenant_id=await harness.tenant("a"),
         expires_at=now + timedelta(hours=12), created_by="oidc",
     )  # fmt: skip
-    ann = type(api)(world, api.app, api.client, token)
+    ann = type(api)(harness, api.app, api.client, token)
     made = await ann.ok("POST", "/keys", {"name": "ci", "role": "operator"})
     assert timedelta(days=89) < datetime.fromisoformat(made["expires_at"]) - now < timedelta(days=91)
     forever = {"name": "k", "role": "viewer", "expires_at": (now + timedelta(days=400)).isoformat()}
     assert (await ann.post("/keys", forever)).status_code == 422
-    assert [row.id for row in await world.store.keys.list_descendants(parent, all_tenants=True)] == [UUID(made["id"])]
+    assert [row.id for row in await harness.store.keys.list_descendants(parent, all_tenants=True)] == [UUID(made["id"])]

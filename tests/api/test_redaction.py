@@ -1,4 +1,4 @@
-"""Viewers and operators are shown no secrets: by the name of a field, by the form of a value, and by a definition's own list."""
+"""Viewers and operators see no secrets: redaction by field name, by the form of a value, and by a definition's list."""
 
 import json
 from pathlib import Path
@@ -10,16 +10,16 @@ from plait import Plait
 from plait.api.access import ROUTES
 from plait.api.application import build
 from plait.api.change_feed import Event
-from plait.api.privacy import Redaction
+from plait.api.redaction import Redaction
 from plait.model.errors import InvalidDefinition
 from plait.model.redaction import HIDDEN
-from plait.model.states import Ending
-from plait.runtime.objects import Directory
+from plait.model.states import AttemptOutcome
+from plait.runtime.object_storage import Directory
 from plait.runtime.settings import Settings
 from plait.store.workers import Settlement
 
-from ..world import World
-from .calling import Calling
+from ..harness import Harness
+from .api_client import ApiClient
 
 SECRETS = {
     "password": "canary-password",
@@ -34,22 +34,26 @@ SEEING = ["admin", "super-admin"]
 
 
 @pytest.fixture
-async def stored(api: Calling, world: World) -> dict[str, str]:
+async def stored(api: ApiClient, harness: Harness) -> dict[str, str]:
     """A job with secrets wherever a job can have them, an event, and a trigger; by the paths that show them."""
-    await world.store.definitions.define([{"name": "pay", "sensitive": ["card.number"], "search_keys": ["to", "pin"]}])
+    await harness.store.definitions.define(
+        [{"name": "pay", "sensitive": ["card.number"], "search_keys": ["to", "pin"]}]
+    )
     admin = await api.acting("admin")
     job = (
         await admin.ok("POST", "/jobs", {"definition_key": "pay", "payload": {**SECRETS, "to": "somebody", "pin": 1}})
     )["id"]
-    worker = await world.store.workers.register(
+    worker = await harness.store.workers.register(
         host="h", pid=1, version="0", queues=["default"], definitions=["pay"], lease_s=600
     )
-    [claimed] = await world.store.workers.claim(worker, "default", 1)
-    assert json.loads(claimed.payload)["password"] == SECRETS["password"]  # what runs it gets it all
-    await world.store.workers.progress(worker, claimed.job_id, claimed.attempt, json.dumps({"info": SECRETS}))
+    [claimed] = await harness.store.workers.claim(worker, "default", 1)
+    assert json.loads(claimed.payload)["password"] == SECRETS["password"]  # the worker gets the whole payload
+    await harness.store.workers.progress(worker, claimed.job_id, claimed.attempt, json.dumps({"info": SECRETS}))
     detail = json.dumps({"permanent": True, "error": "login failed: password='canary-error'"})
-    settled = Settlement(claimed.job_id, claimed.attempt, Ending.FAILED, result=json.dumps(SECRETS), detail=detail)
-    assert await world.store.workers.settle(worker, [settled]) == [True]
+    settled = Settlement(
+        claimed.job_id, claimed.attempt, AttemptOutcome.FAILED, result=json.dumps(SECRETS), detail=detail
+    )
+    assert await harness.store.workers.settle(worker, [settled]) == [True]
     event = (await admin.ok("POST", "/events", {"name": "x", "data": SECRETS}))["ids"][0]
     template = {**SECRETS, "open": OPEN}
     made = {
@@ -74,7 +78,7 @@ async def stored(api: Calling, world: World) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("role", HIDING)
-async def test_viewers_and_operators_are_shown_no_secret(api: Calling, stored: dict[str, str], role: str) -> None:
+async def test_viewers_and_operators_are_shown_no_secret(api: ApiClient, stored: dict[str, str], role: str) -> None:
     caller = await api.acting(role)
     for name, path in stored.items():
         answer = await caller.get(path)
@@ -91,7 +95,7 @@ async def test_viewers_and_operators_are_shown_no_secret(api: Calling, stored: d
 
 
 @pytest.mark.parametrize("role", SEEING)
-async def test_admins_see_what_is_stored(api: Calling, stored: dict[str, str], role: str) -> None:
+async def test_admins_see_what_is_stored(api: ApiClient, stored: dict[str, str], role: str) -> None:
     caller = await api.acting(role)
     job = await caller.ok("GET", stored["job"])
     assert {name: job["payload"][name] for name in SECRETS} == SECRETS
@@ -99,7 +103,9 @@ async def test_admins_see_what_is_stored(api: Calling, stored: dict[str, str], r
     assert (await caller.ok("GET", stored["trigger"]))["payload_template"] == {**SECRETS, "open": OPEN}
 
 
-async def test_every_route_that_a_viewer_or_operator_reads_hides_secrets(api: Calling, stored: dict[str, str]) -> None:
+async def test_every_route_that_a_viewer_or_operator_reads_hides_secrets(
+    api: ApiClient, stored: dict[str, str]
+) -> None:
     """From the table of access, so that a new route is asked too."""
     job, event, trigger = (stored[name].rpartition("/")[2] for name in ("job", "event", "trigger"))
     ids = {"{job_id}": job, "{event_id}": event, "{trigger_id}": trigger}
@@ -118,7 +124,7 @@ async def test_every_route_that_a_viewer_or_operator_reads_hides_secrets(api: Ca
     assert asked > 30
 
 
-async def test_trying_a_trigger_shows_an_operator_no_stored_secret(api: Calling, stored: dict[str, str]) -> None:
+async def test_trying_a_trigger_shows_an_operator_no_stored_secret(api: ApiClient, stored: dict[str, str]) -> None:
     operator = await api.acting("operator")
     tried = await operator.call("POST", f"{stored['trigger']}/test", json={"data": {}, "run": True})
     assert tried.status_code == 200, tried.text
@@ -130,7 +136,7 @@ async def test_trying_a_trigger_shows_an_operator_no_stored_secret(api: Calling,
 
 @pytest.mark.parametrize("role", HIDING)
 async def test_a_filter_by_a_hidden_field_is_refused_whatever_its_value(
-    api: Calling, stored: dict[str, str], role: str
+    api: ApiClient, stored: dict[str, str], role: str
 ) -> None:
     caller, admin = await api.acting(role), await api.acting("admin")
     for key, value in (
@@ -156,7 +162,7 @@ async def test_a_filter_by_a_hidden_field_is_refused_whatever_its_value(
 
 @pytest.mark.parametrize("role", ["operator", "admin"])
 async def test_a_mask_that_is_sent_back_is_refused_with_its_field(
-    api: Calling, stored: dict[str, str], role: str
+    api: ApiClient, stored: dict[str, str], role: str
 ) -> None:
     caller = await api.acting(role)
     masked: dict[str, Any] = {"to": "x", "list": [{"password": HIDDEN}]}
@@ -179,30 +185,30 @@ async def test_a_mask_that_is_sent_back_is_refused_with_its_field(
 
 
 async def test_a_job_that_is_run_again_runs_with_what_is_stored(
-    api: Calling, world: World, stored: dict[str, str]
+    api: ApiClient, harness: Harness, stored: dict[str, str]
 ) -> None:
     operator = await api.acting("operator")
     await operator.ok("POST", f"{stored['job']}/retry")
-    worker = await world.store.workers.register(
+    worker = await harness.store.workers.register(
         host="h", pid=1, version="0", queues=["default"], definitions=["pay"], lease_s=600
     )
-    [claimed] = await world.store.workers.claim(worker, "default", 1)
+    [claimed] = await harness.store.workers.claim(worker, "default", 1)
     assert json.loads(claimed.payload)["password"] == SECRETS["password"]
 
 
-async def test_a_super_admin_lists_a_definitions_sensitive_fields(api: Calling, world: World) -> None:
+async def test_a_super_admin_lists_a_definitions_sensitive_fields(api: ApiClient, harness: Harness) -> None:
     super_admin = await api.acting("super-admin")
     made = await super_admin.ok("POST", "/admin/jobs/definitions", {"key": "mail", "sensitive": ["to"]})
     assert made["sensitive"] == ["to"]
-    await world.store.definitions.define([{"name": "mail"}])  # code that says nothing of it leaves it
+    await harness.store.definitions.define([{"name": "mail"}])  # code that says nothing of it leaves it
     operator = await api.acting("operator")
     job = (await operator.ok("POST", "/jobs", {"definition_key": "mail", "payload": {"to": "ann@example.com"}}))["id"]
     assert (await operator.ok("GET", f"/jobs/{job}"))["payload"] == {"to": HIDDEN}
 
 
-async def test_a_large_payload_is_redacted_too(api: Calling, world: World, tmp_path: Path) -> None:
-    api.client._transport.app = build(world.store, Settings(api_rate=0), objects=Directory(tmp_path))  # type: ignore[attr-defined]
-    await world.define("add")
+async def test_a_large_payload_is_redacted_too(api: ApiClient, harness: Harness, tmp_path: Path) -> None:
+    api.client._transport.app = build(harness.store, Settings(api_rate=0), objects=Directory(tmp_path))  # type: ignore[attr-defined]
+    await harness.define("add")
     admin, viewer = await api.acting("admin"), await api.acting("viewer")
     payload = {"text": "x" * 1_100_000, "password": "canary"}
     job = (await admin.ok("POST", "/jobs", {"definition_key": "add", "payload": payload}))["id"]

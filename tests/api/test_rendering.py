@@ -1,4 +1,4 @@
-"""A trigger's template, tried before it is anybody's."""
+"""Render a trigger's template before it is saved."""
 
 import threading
 from typing import Any
@@ -7,13 +7,13 @@ import pytest
 
 from plait.api import triggers
 
-from ..world import World
-from .calling import Calling
+from ..harness import Harness
+from .api_client import ApiClient
 
 
-async def test_a_template_is_filled_in_and_checked_before_it_is_a_trigger(api: Calling, world: World) -> None:
-    await world.define("add", schema={"type": "object", "properties": {"x": {"type": "integer"}}})
-    await world.tenant("acme", name="Acme")
+async def test_a_template_is_filled_in_and_checked_before_it_is_a_trigger(api: ApiClient, harness: Harness) -> None:
+    await harness.define("add", schema={"type": "object", "properties": {"x": {"type": "integer"}}})
+    await harness.tenant("acme", name="Acme")
     caller = await api.acting("operator", "acme")
 
     async def tried(template: object, **more: object) -> tuple[object, str | None]:
@@ -30,7 +30,7 @@ async def test_a_template_is_filled_in_and_checked_before_it_is_a_trigger(api: C
     _, unfit = await tried({"x": "three"}, event_name="e")
     assert unfit is not None
     assert "does not fit the schema" in unfit
-    assert await world.sql("select count(*) from plait.jobs") == 0
+    assert await harness.sql("select count(*) from plait.jobs") == 0
     refused = await caller.post("/jobs/triggers/render", json={"definition_key": "nothing"})
     assert refused.status_code == 422
     viewer = await api.acting("viewer", "acme")
@@ -38,7 +38,7 @@ async def test_a_template_is_filled_in_and_checked_before_it_is_a_trigger(api: C
 
 
 async def test_previews_and_renderings_are_bounded_and_worked_out_off_the_loop(
-    api: Calling, world: World, monkeypatch: pytest.MonkeyPatch
+    api: ApiClient, harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: set[int] = set()
 
@@ -53,7 +53,7 @@ async def test_previews_and_renderings_are_bounded_and_worked_out_off_the_loop(
 
     watched("previewed")
     watched("rendered")
-    await world.define("add")
+    await harness.define("add")
     operator = await api.acting("operator")
     asked = {"cron_expr": "0 0 29 2 *"}
     assert (await operator.post("/jobs/triggers/preview?count=101", asked)).status_code == 422

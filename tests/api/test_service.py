@@ -1,4 +1,4 @@
-"""The API as a service: what it refuses to start on, and that it lets go of what it holds."""
+"""The API as a service: conditions under which it refuses to start, and the release of its resources at the end."""
 
 import asyncio
 from urllib.parse import urlsplit
@@ -13,10 +13,10 @@ from plait.runtime.service import Stop
 from plait.sdk.app import Plait
 from plait.testing import TestDatabase
 
-from ..security.logins import Logins
-from ..world import World
-from .calling import new_key
-from .serving import served
+from ..access.logins import Logins
+from ..harness import Harness
+from .api_client import new_key
+from .api_server import serve_api
 
 
 @pytest.mark.parametrize("roles", [["plait_client"], ["plait_admin"], ["plait_worker"]])
@@ -45,11 +45,11 @@ async def test_an_address_that_is_taken_is_told_or_passed_by(database: TestDatab
         api.close()
 
 
-async def test_a_request_that_is_half_sent_ends_and_a_stream_goes_on(world: World) -> None:
-    _, token = await new_key(world.store, "viewer", await world.tenant())
+async def test_a_request_that_is_half_sent_ends_and_a_stream_goes_on(harness: Harness) -> None:
+    _, token = await new_key(harness.store, "viewer", await harness.tenant())
     headers = {"Authorization": f"Bearer {token}"}
     timeouts = {"api_header_timeout": 1.0, "api_body_timeout": 0.5, "api_idle_timeout": 0.5}
-    with served(world.database.url, **timeouts) as url:
+    with serve_api(harness.database.url, **timeouts) as url:
         async with (
             httpx.AsyncClient(base_url=url, timeout=60) as client,
             client.stream("GET", "/api/v1/stream", headers=headers) as stream,
@@ -71,8 +71,8 @@ async def test_a_request_that_is_half_sent_ends_and_a_stream_goes_on(world: Worl
             assert (await client.get("/api/v1/jobs", headers=headers)).status_code == 200
 
 
-async def test_many_idle_connections_keep_nobody_out(world: World) -> None:
-    with served(world.database.url, api_connections=50) as url:
+async def test_many_idle_connections_keep_nobody_out(harness: Harness) -> None:
+    with serve_api(harness.database.url, api_connections=50) as url:
         port = urlsplit(url).port
         idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(300)]
         async with httpx.AsyncClient(base_url=url, timeout=60) as client:
@@ -82,8 +82,8 @@ async def test_many_idle_connections_keep_nobody_out(world: World) -> None:
             writer.transport.abort()
 
 
-async def test_one_client_has_a_share_of_the_connections(world: World) -> None:
-    with served(world.database.url, api_connections_per_client=3, trusted_proxies="") as url:
+async def test_one_client_has_a_share_of_the_connections(harness: Harness) -> None:
+    with serve_api(harness.database.url, api_connections_per_client=3, trusted_proxies="") as url:
         limits = httpx.Limits(max_connections=20)
         async with httpx.AsyncClient(base_url=url, timeout=60, limits=limits) as client:
             mine = [await asyncio.open_connection("127.0.0.1", urlsplit(url).port) for _ in range(3)]

@@ -1,4 +1,4 @@
-"""S2, S3, S5: a tenant's key and another tenant's things. Generated from the table of access."""
+"""S2, S3, S5: a tenant's key has no access to another tenant's objects. Generated from the access table."""
 
 import asyncio
 import random
@@ -11,8 +11,8 @@ import pytest
 from plait.api.access import ROUTES
 from plait.model.roles import Role, may
 
-from ..world import World
-from .calling import Calling
+from ..harness import Harness
+from .api_client import ApiClient
 from .samples import Things, make_things, names, nobodys, sample
 
 OF_THINGS = [name for name in names() if "_id}" in name and "/worker/" not in name]
@@ -27,15 +27,15 @@ LISTS = [
 ]
 
 
-async def _ask(caller: Calling, name: str, things: Things, **options: Any) -> httpx.Response:
+async def _ask(caller: ApiClient, name: str, things: Things, **options: Any) -> httpx.Response:
     made = sample(name, things)
     return await caller.call(made.method, made.path, **made.options, **options)
 
 
 @pytest.mark.parametrize("name", OF_THINGS)
-async def test_anothers_things_are_not_there(api: Calling, world: World, name: str) -> None:
-    mine, theirs = await make_things(world, "a"), await make_things(world, "b")
-    before = await world.snapshot()
+async def test_anothers_things_are_not_there(api: ApiClient, harness: Harness, name: str) -> None:
+    mine, theirs = await make_things(harness, "a"), await make_things(harness, "b")
+    before = await harness.snapshot()
     for role in (role for role in (Role.VIEWER, Role.OPERATOR, Role.ADMIN) if may(role, ROUTES[name] or role)):
         caller = await api.acting(role, "a")
         foreign, nothing = await _ask(caller, name, theirs), await _ask(caller, name, nobodys())
@@ -44,9 +44,9 @@ async def test_anothers_things_are_not_there(api: Calling, world: World, name: s
         named = await _ask(caller, name, theirs, params={"tenant": "b"})
         assert named.status_code == 404
         assert str(theirs.job_id) not in str(
-            await world.rows("select * from plait.audit where action <> 'tenant.refused'")
+            await harness.rows("select * from plait.audit where action <> 'tenant.refused'")
         )
-    assert await world.snapshot() == before
+    assert await harness.snapshot() == before
     if name.endswith("/streams/{name}"):
         return  # its own has no end before its job has
     own = await _ask(await api.acting("admin", "a"), name, mine)
@@ -59,8 +59,8 @@ def _but_the_ids(answer: httpx.Response) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", LISTS)
-async def test_a_list_has_nothing_of_another_tenant(api: Calling, world: World, name: str) -> None:
-    theirs = await make_things(world, "b")
+async def test_a_list_has_nothing_of_another_tenant(api: ApiClient, harness: Harness, name: str) -> None:
+    theirs = await make_things(harness, "b")
     admin = await api.acting("admin", "a")
     answer = await _ask(admin, name, theirs)
     assert answer.status_code == 200
@@ -72,14 +72,14 @@ async def test_a_list_has_nothing_of_another_tenant(api: Calling, world: World, 
         theirs.endpoint_id,
         "of b",
         "of-b",
-        await world.tenant("b"),
+        await harness.tenant("b"),
     ):
         assert str(value) not in answer.text
 
 
-async def test_naming_another_tenant_is_refused_and_written_down(api: Calling, world: World) -> None:
-    await make_things(world, "b")
-    b = await world.tenant("b")
+async def test_naming_another_tenant_is_refused_and_written_down(api: ApiClient, harness: Harness) -> None:
+    await make_things(harness, "b")
+    b = await harness.tenant("b")
     caller = await api.acting("admin", "a")
     for named in ("b", str(b)):
         for answer in (
@@ -88,14 +88,14 @@ async def test_naming_another_tenant_is_refused_and_written_down(api: Calling, w
         ):
             assert answer.status_code == 404
     assert (await caller.post("/jobs", {"definition_key": "add", "tenant_id": str(b)})).status_code == 422
-    entries = await world.store.audit.list_audit(tenant_id=await world.tenant("a"), action="tenant.refused")
+    entries = await harness.store.audit.list_audit(tenant_id=await harness.tenant("a"), action="tenant.refused")
     assert {entry.object for entry in entries} == {"b", str(b)}
     assert len(entries) == 4
     assert (await caller.get("/jobs", params={"tenant": "a"})).status_code == 200
 
 
-async def test_a_cursor_or_a_filter_of_anothers_shows_nothing(api: Calling, world: World) -> None:
-    theirs = await make_things(world, "b")
+async def test_a_cursor_or_a_filter_of_anothers_shows_nothing(api: ApiClient, harness: Harness) -> None:
+    theirs = await make_things(harness, "b")
     caller = await api.acting("admin", "a")
     for query in (
         {"parent": theirs.job_id},
@@ -108,22 +108,22 @@ async def test_a_cursor_or_a_filter_of_anothers_shows_nothing(api: Calling, worl
         assert (found["items"], found["next"]) == ([], None)
 
 
-async def test_any_call_on_anothers_things(api: Calling, world: World) -> None:
-    await _many_calls(api, world, 300)
+async def test_any_call_on_anothers_things(api: ApiClient, harness: Harness) -> None:
+    await _many_calls(api, harness, 300)
 
 
 @pytest.mark.full
-async def test_three_thousand_calls_on_anothers_things(api: Calling, world: World) -> None:
-    await _many_calls(api, world, 3000)
+async def test_three_thousand_calls_on_anothers_things(api: ApiClient, harness: Harness) -> None:
+    await _many_calls(api, harness, 3000)
 
 
-async def _many_calls(api: Calling, world: World, calls: int) -> None:
+async def _many_calls(api: ApiClient, harness: Harness, calls: int) -> None:
     """Any route, any of another's ids in any place, any way of naming the tenant."""
     lot = random.Random(1)
-    theirs = await make_things(world, "b")
-    await make_things(world, "a")
+    theirs = await make_things(harness, "b")
+    await make_things(harness, "a")
     callers = [await api.acting(role, "a") for role in (Role.VIEWER, Role.OPERATOR, Role.ADMIN)]
-    before = await world.snapshot()
+    before = await harness.snapshot()
     ids = [theirs.job_id, theirs.trigger_id, theirs.event_id, theirs.key_id, theirs.endpoint_id]
     seen = set()
     for _ in range(calls):
@@ -141,26 +141,26 @@ async def _many_calls(api: Calling, world: World, calls: int) -> None:
         assert answer.status_code in (404, 403), (name, answer.text)
         assert "of b" not in answer.text
     assert seen == {404, 403}
-    assert await world.snapshot() == before
+    assert await harness.snapshot() == before
 
 
-async def test_interleaved_requests_of_many_tenants(api: Calling, world: World) -> None:
-    await _interleaved(api, world, tenants=10, requests=400)
+async def test_interleaved_requests_of_many_tenants(api: ApiClient, harness: Harness) -> None:
+    await _interleaved(api, harness, tenants=10, requests=400)
 
 
 @pytest.mark.full
-async def test_ten_thousand_interleaved_requests_of_fifty_tenants(api: Calling, world: World) -> None:
-    await _interleaved(api, world, tenants=50, requests=10_000)
+async def test_ten_thousand_interleaved_requests_of_fifty_tenants(api: ApiClient, harness: Harness) -> None:
+    await _interleaved(api, harness, tenants=50, requests=10_000)
 
 
-async def _interleaved(api: Calling, world: World, *, tenants: int, requests: int) -> None:
+async def _interleaved(api: ApiClient, harness: Harness, *, tenants: int, requests: int) -> None:
     """S5: connections go from tenant to tenant, with errors and given-up requests in between: nobody sees another's row."""
     lot = random.Random(2)
     slugs = [f"t{n}" for n in range(tenants)]
-    await world.define("add", search_keys=["secret"])
-    things = {slug: await make_things(world, slug) for slug in slugs}
-    callers = {slug: await api.acting("admin", slug) for slug in slugs}  # who is shown the field `secret`
-    ids: dict[str, UUID] = {slug: await world.tenant(slug) for slug in slugs}
+    await harness.define("add", search_keys=["secret"])
+    things = {slug: await make_things(harness, slug) for slug in slugs}
+    callers = {slug: await api.acting("admin", slug) for slug in slugs}  # a role that may read the field `secret`
+    ids: dict[str, UUID] = {slug: await harness.tenant(slug) for slug in slugs}
     seen = 0
 
     async def one() -> None:

@@ -1,4 +1,4 @@
-"""Workers over HTTP: the leases and fences of native ones, and nothing of another worker's."""
+"""Workers over HTTP: the same leases and fencing as native workers, and no access to another worker's jobs."""
 
 import asyncio
 from typing import Any
@@ -10,23 +10,23 @@ from plait.api import waiting_claims
 from plait.model.ids import new_id
 from plait.store import Database
 
-from ..world import World
-from .calling import Calling
+from ..harness import Harness
+from .api_client import ApiClient
 
 
-async def _claim(caller: Calling, **options: Any) -> Any:
+async def _claim(caller: ApiClient, **options: Any) -> Any:
     return await caller.ok("POST", "/worker/jobs/claim", {"queues": ["default"], "definitions": ["add"], **options})
 
 
-async def _claimed(caller: Calling) -> tuple[str, dict[str, int]]:
+async def _claimed(caller: ApiClient) -> tuple[str, dict[str, int]]:
     """A job that was just claimed: its path, and what every word about it must say."""
     got = await _claim(caller)
     [job] = got["jobs"]
     return f"/worker/jobs/{job['id']}", {"worker": got["worker"], "attempt": job["attempt"]}
 
 
-async def test_a_job_is_claimed_and_completed(api: Calling, world: World) -> None:
-    job = await world.enqueue("add", payload={"a": 1}, tenant="b")
+async def test_a_job_is_claimed_and_completed(api: ApiClient, harness: Harness) -> None:
+    job = await harness.enqueue("add", payload={"a": 1}, tenant="b")
     caller = await api.acting("worker")
     got = await _claim(caller)
     [claimed] = got["jobs"]
@@ -35,17 +35,17 @@ async def test_a_job_is_claimed_and_completed(api: Calling, world: World) -> Non
     await caller.ok("POST", f"/worker/jobs/{job}/logs", {**said, "stdout": "one\n", "progress": {"percent": 5}})
     await caller.ok("POST", f"/worker/jobs/{job}/logs", {**said, "stdout": "two\n"})
     await caller.ok("POST", f"/worker/jobs/{job}/complete", {**said, "result": {"sum": 2}})
-    row = await world.job(job)
+    row = await harness.job(job)
     assert (row.status, row.result) == ("succeeded", '{"sum": 2}')
-    [attempt] = await world.attempts(job)
+    [attempt] = await harness.attempts(job)
     assert attempt.progress is not None
     assert '"one\\ntwo\\n"' in attempt.progress
     assert '"percent": 5' in attempt.progress
 
 
-async def test_a_link_of_a_chain_gets_the_result_of_the_job_before_it(api: Calling, world: World) -> None:
-    before = await world.enqueue("add", payload={"a": 1})
-    link = await world.enqueue("add", payload={"$previous": "a", "b": 2}, after=f"{{{before}}}")
+async def test_a_link_of_a_chain_gets_the_result_of_the_job_before_it(api: ApiClient, harness: Harness) -> None:
+    before = await harness.enqueue("add", payload={"a": 1})
+    link = await harness.enqueue("add", payload={"$previous": "a", "b": 2}, after=f"{{{before}}}")
     caller = await api.acting("worker")
     path, said = await _claimed(caller)
     await caller.ok("POST", f"{path}/complete", {**said, "result": [7]})
@@ -65,44 +65,44 @@ async def test_a_link_of_a_chain_gets_the_result_of_the_job_before_it(api: Calli
     ],
 )
 async def test_every_outcome_ends_as_a_native_workers_would(
-    api: Calling, world: World, verb: str, body: dict[str, Any], status: str
+    api: ApiClient, harness: Harness, verb: str, body: dict[str, Any], status: str
 ) -> None:
-    job = await world.enqueue("add")
+    job = await harness.enqueue("add")
     caller = await api.acting("worker")
     path, said = await _claimed(caller)
     sent = await caller.post(f"{path}/{verb}", {**said, **body})
     assert sent.status_code == 200, sent.text
-    assert await world.status(job) == status
+    assert await harness.status(job) == status
     again = await caller.post(f"{path}/{verb}", {**said, **body})
     assert again.status_code == 200, "T45: a reply that was lost may be asked for again"
 
 
-async def test_a_stale_attempt_is_refused_and_changes_nothing(api: Calling, world: World) -> None:
+async def test_a_stale_attempt_is_refused_and_changes_nothing(api: ApiClient, harness: Harness) -> None:
     """T34."""
-    job = await world.enqueue("add")
+    job = await harness.enqueue("add")
     caller = await api.acting("worker")
     path, said = await _claimed(caller)
-    await world.sql("update plait.workers set expires_at = plait.now() - interval '1 s'")
-    await world.rescue()
-    other = await world.worker()
+    await harness.sql("update plait.workers set expires_at = plait.now() - interval '1 s'")
+    await harness.rescue()
+    other = await harness.worker()
     lease = await other.claim_one()
     assert lease.job_id == job
-    before = await world.snapshot()
+    before = await harness.snapshot()
     for verb in ("complete", "fail", "release", "skip", "logs", "heartbeat"):
         answer = await caller.post(f"{path}/{verb}", said)
         assert answer.status_code == 409, (verb, answer.text)
-    assert await world.snapshot() == before
+    assert await harness.snapshot() == before
     assert (await caller.post("/worker/jobs/claim", {**_WHERE, "worker": said["worker"]})).status_code == 409
 
 
 _WHERE = {"queues": ["default"], "definitions": ["add"]}
 
 
-async def test_a_worker_is_its_keys_own(api: Calling, world: World) -> None:
-    await world.enqueue("add")
+async def test_a_worker_is_its_keys_own(api: ApiClient, harness: Harness) -> None:
+    await harness.enqueue("add")
     mine, other = await api.acting("worker"), await api.acting("worker")
     path, said = await _claimed(mine)
-    native = await world.worker()
+    native = await harness.worker()
     for number in (said["worker"], native.id):
         for verb in ("complete", "fail", "release", "skip", "logs", "heartbeat"):
             assert (await other.post(f"{path}/{verb}", {**said, "worker": number})).status_code == 409
@@ -111,50 +111,52 @@ async def test_a_worker_is_its_keys_own(api: Calling, world: World) -> None:
     await mine.ok("POST", f"{path}/complete", said)
 
 
-async def test_a_heartbeat_renews_the_lease_and_tells_what_shall_stop(api: Calling, world: World) -> None:
-    first, second = await world.enqueue_many("add", 2)
+async def test_a_heartbeat_renews_the_lease_and_tells_what_shall_stop(api: ApiClient, harness: Harness) -> None:
+    first, second = await harness.enqueue_many("add", 2)
     caller = await api.acting("worker")
     got = await _claim(caller, limit=2)
     said = {"worker": got["worker"], "attempt": 1}
-    await world.advance(seconds=20)
-    await world.cancel(first)
+    await harness.advance(seconds=20)
+    await harness.cancel(first)
     beat = await caller.ok("POST", f"/worker/jobs/{second}/heartbeat", said)
     assert beat == {"cancel": [str(first)], "gone": []}
-    await world.advance(seconds=20)
-    assert (await world.rescue()).lost == 0
+    await harness.advance(seconds=20)
+    assert (await harness.rescue()).lost == 0
     held = [{"id": str(second), "attempt": 1}]
     beat = await caller.ok("POST", f"/worker/jobs/{second}/heartbeat", {**said, "held": held})
-    assert await world.status(first) == "canceled", "what it does not hold is given back, and that one was to stop"
+    assert await harness.status(first) == "canceled", (
+        "jobs that it does not hold are released, and this one was to be canceled"
+    )
     assert (await caller.ok("POST", f"/worker/jobs/{first}/heartbeat", said))["gone"] == [str(first)]
 
 
-async def test_a_worker_that_holds_nothing_has_a_heartbeat_too(api: Calling, world: World) -> None:
+async def test_a_worker_that_holds_nothing_has_a_heartbeat_too(api: ApiClient, harness: Harness) -> None:
     caller = await api.acting("worker")
     got = await _claim(caller)
-    await world.advance(seconds=20)
+    await harness.advance(seconds=20)
     assert await caller.ok("POST", "/worker/heartbeat", {"worker": got["worker"]}) == {"cancel": [], "gone": []}
-    await world.advance(seconds=20)
-    assert (await world.rescue()).lost == 0
-    job = await world.enqueue("add")
+    await harness.advance(seconds=20)
+    assert (await harness.rescue()).lost == 0
+    job = await harness.enqueue("add")
     await _claim(caller, worker=got["worker"])
     other = new_id()
     said = {"worker": got["worker"], "held": [{"id": str(other), "attempt": 1}]}
     assert (await caller.ok("POST", "/worker/heartbeat", said))["gone"] == [str(other)]
-    assert await world.status(job) == "queued", "what it does not hold is given back"
-    await world.advance(seconds=60)
-    await world.rescue()
+    assert await harness.status(job) == "queued", "jobs that it does not hold are released"
+    await harness.advance(seconds=60)
+    await harness.rescue()
     assert (await caller.post("/worker/heartbeat", {"worker": got["worker"]})).status_code == 409
 
 
 async def test_a_job_that_another_transaction_holds_does_not_delay_the_other_outcomes(
-    api: Calling, world: World
+    api: ApiClient, harness: Harness
 ) -> None:
-    held, free = await world.enqueue("add"), await world.enqueue("add")
+    held, free = await harness.enqueue("add"), await harness.enqueue("add")
     caller = await api.acting("worker")
     claim = await _claim(caller, limit=2)
     outcomes = [{"id": one["id"], "attempt": 1, "outcome": "complete"} for one in claim["jobs"]]
     body = {"worker": claim["worker"], "outcomes": outcomes}
-    async with world.connection() as connection, connection.transaction():
+    async with harness.connection() as connection, connection.transaction():
         await connection.fetchval("select plait.cancel($1)", held)
         answer = await caller.ok("POST", "/worker/jobs/settle", body)
         told = {one["id"]: (one["accepted"], one["busy"]) for one in answer["settled"]}
@@ -163,8 +165,8 @@ async def test_a_job_that_another_transaction_holds_does_not_delay_the_other_out
     assert [(one["accepted"], one["busy"]) for one in again["settled"]] == [(True, False)] * 2
 
 
-async def test_several_outcomes_are_settled_in_one_request(api: Calling, world: World) -> None:
-    jobs = [str(job) for job in sorted(await world.enqueue_many("add", 6))]
+async def test_several_outcomes_are_settled_in_one_request(api: ApiClient, harness: Harness) -> None:
+    jobs = [str(job) for job in sorted(await harness.enqueue_many("add", 6))]
     caller = await api.acting("worker")
     got = await _claim(caller, limit=6)
     outcomes: list[dict[str, Any]] = [
@@ -182,47 +184,47 @@ async def test_several_outcomes_are_settled_in_one_request(api: Calling, world: 
     assert [(one["id"], one["accepted"]) for one in answer["settled"]] == [
         (one["id"], one is not gone) for one in body["outcomes"]
     ]
-    statuses = [await world.status(UUID(job)) for job in jobs]
+    statuses = [await harness.status(UUID(job)) for job in jobs]
     assert statuses == ["succeeded", "failed", "scheduled", "queued", "scheduled", "skipped"]
     again = await caller.ok("POST", "/worker/jobs/settle", body)
     assert again == answer, "T45: a reply that was lost may be asked for again"
 
 
-async def test_outcomes_of_anothers_worker_are_refused_whole(api: Calling, world: World) -> None:
-    await world.enqueue("add")
+async def test_outcomes_of_anothers_worker_are_refused_whole(api: ApiClient, harness: Harness) -> None:
+    await harness.enqueue("add")
     mine, other = await api.acting("worker"), await api.acting("worker")
     got = await _claim(mine)
     [job] = got["jobs"]
-    before = await world.snapshot()
+    before = await harness.snapshot()
     body = {"worker": got["worker"], "outcomes": [{"id": job["id"], "attempt": 1, "outcome": "complete"}]}
     assert (await other.post("/worker/jobs/settle", body)).status_code == 409
     assert (await other.post("/worker/heartbeat", {"worker": got["worker"]})).status_code == 409
     for wrong in ({**body, "outcomes": []}, {**body, "outcomes": body["outcomes"] * 1001}):
         assert (await mine.post("/worker/jobs/settle", wrong)).status_code == 422
-    assert await world.snapshot() == before
+    assert await harness.snapshot() == before
 
 
 async def test_a_claim_that_waits_is_woken_by_an_enqueue(
-    api: Calling, world: World, monkeypatch: pytest.MonkeyPatch
+    api: ApiClient, harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not by looking: it would not look again within a minute."""
     monkeypatch.setattr(waiting_claims, "LISTENING_S", (0.0, 0.03, 60.0))
     caller = await api.acting("worker")
-    direct = Database(world.database.admin_url)  # past a pooler, where the tests go by one
+    direct = Database(harness.database.admin_url)  # past a pooler, where the tests go by one
     listening = asyncio.ensure_future(api.app.state.waiting_claims.listen(direct))
     try:
         while not api.app.state.waiting_claims.listening:
             await asyncio.sleep(0.01)  # sleep: only lets it connect
         for _ in range(3):
             waiting = asyncio.ensure_future(_claim(caller, queues=["other", "default"], wait_seconds=30))
-            while not await world.sql("select count(*) from plait.workers where asleep"):
+            while not await harness.sql("select count(*) from plait.workers where asleep"):
                 await asyncio.sleep(0.01)  # sleep: only lets the claim begin
-            job = await world.enqueue("add")
+            job = await harness.enqueue("add")
             got = await asyncio.wait_for(waiting, 60)
             assert [one["id"] for one in got["jobs"]] == [str(job)]
-            assert await world.sql("select count(*) from plait.workers where asleep") == 0, "a full batch"
+            assert await harness.sql("select count(*) from plait.workers where asleep") == 0, "a full batch"
         waiting = asyncio.ensure_future(_claim(caller, wait_seconds=30))
-        while not await world.sql("select count(*) from plait.workers where asleep"):
+        while not await harness.sql("select count(*) from plait.workers where asleep"):
             await asyncio.sleep(0.01)  # sleep: as above
         api.app.state.stopping.set()
         api.app.state.waiting_claims.wake_all()
@@ -232,17 +234,17 @@ async def test_a_claim_that_waits_is_woken_by_an_enqueue(
         await asyncio.gather(listening, return_exceptions=True)
 
 
-async def test_a_claim_waits_for_work(api: Calling, world: World) -> None:
+async def test_a_claim_waits_for_work(api: ApiClient, harness: Harness) -> None:
     caller = await api.acting("worker")
     waiting = asyncio.ensure_future(_claim(caller, wait_seconds=20))
-    while not await world.sql("select count(*) from plait.workers"):
+    while not await harness.sql("select count(*) from plait.workers"):
         await asyncio.sleep(0)  # sleep: only lets the claim begin
-    job = await world.enqueue("add")
+    job = await harness.enqueue("add")
     got = await asyncio.wait_for(waiting, 60)
     assert [one["id"] for one in got["jobs"]] == [str(job)]
 
 
-async def test_a_claim_that_waits_is_answered_when_the_server_stops(api: Calling) -> None:
+async def test_a_claim_that_waits_is_answered_when_the_server_stops(api: ApiClient) -> None:
     caller = await api.acting("worker")
     waiting = asyncio.ensure_future(_claim(caller, wait_seconds=30))
     await asyncio.sleep(0)  # sleep: only lets it begin
@@ -250,31 +252,31 @@ async def test_a_claim_that_waits_is_answered_when_the_server_stops(api: Calling
     assert (await asyncio.wait_for(waiting, 25))["jobs"] == []  # before it would end by itself
 
 
-async def test_a_worker_that_leaves_gives_back_what_it_holds(api: Calling, world: World) -> None:
-    job = await world.enqueue("add")
+async def test_a_worker_that_leaves_gives_back_what_it_holds(api: ApiClient, harness: Harness) -> None:
+    job = await harness.enqueue("add")
     caller = await api.acting("worker")
     got = await _claim(caller)
     await caller.ok("POST", "/worker/leave", {"worker": got["worker"]})
-    assert await world.status(job) == "queued"
+    assert await harness.status(job) == "queued"
 
 
-async def test_definitions_of_a_worker_are_known_and_others_left_alone(api: Calling, world: World) -> None:
-    await world.define("add", max_attempts=9)
+async def test_definitions_of_a_worker_are_known_and_others_left_alone(api: ApiClient, harness: Harness) -> None:
+    await harness.define("add", max_attempts=9)
     caller = await api.acting("worker")
     await _claim(caller, definitions=["add", "new"])
-    rows = {row.name: row.max_attempts for row in await world.store.definitions.list_definitions()}
+    rows = {row.name: row.max_attempts for row in await harness.store.definitions.list_definitions()}
     assert rows == {"add": 9, "new": 5}
 
 
-async def test_a_workers_key_creates_a_bounded_number_of_definitions(api: Calling, world: World) -> None:
-    await world.define("add")
+async def test_a_workers_key_creates_a_bounded_number_of_definitions(api: ApiClient, harness: Harness) -> None:
+    await harness.define("add")
     caller, other = await api.acting("worker"), await api.acting("worker")
     for first in (0, 250):
         await _claim(caller, definitions=["add", *(f"d{n}" for n in range(first, first + 250))])
     full = await caller.post("/worker/jobs/claim", {"queues": ["default"], "definitions": ["add", "one more"]})
     assert full.status_code == 429
     assert "at most 500 definitions; this one has created 500 and asks for 1 more" in full.json()["detail"]
-    assert await world.sql("select count(*) from plait.definitions") == 501
+    assert await harness.sql("select count(*) from plait.definitions") == 501
     await _claim(caller, definitions=["add", "d0", "d499"])
     await _claim(other, definitions=["one more"])
-    assert await world.sql("select count(*) from plait.definitions") == 502
+    assert await harness.sql("select count(*) from plait.definitions") == 502

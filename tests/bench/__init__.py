@@ -1,1 +1,1 @@
-"""The benchmark's own arithmetic and its report; the measures themselves are run by `make bench`."""
+"""The benchmark's arithmetic and report; `make bench` runs the measures."""

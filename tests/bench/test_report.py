@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from bench import report
-from bench.agenda import MEASURES
 from bench.environments import HERE
+from bench.measures.catalogue import MEASURES
 from bench.rows import Row, medians
 from bench.systems import SYSTEMS
 

@@ -1,1 +1,1 @@
-"""The command line. In this process where it can be, in a process of its own for signals and exit codes."""
+"""The command line: in this process where possible, in a separate process for signals and exit codes."""

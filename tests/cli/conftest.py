@@ -10,9 +10,9 @@ import pytest
 
 from plait.testing import TestDatabase, TestServer
 
-from .calling import Ran, call
+from .cli_runner import CliResult, call
 
-Plait = Callable[..., Ran]
+RunPlait = Callable[..., CliResult]
 WriteApp = Callable[..., Path]
 
 SHOP = """
@@ -85,13 +85,13 @@ def shop(write_app: WriteApp) -> Path:
 
 
 @pytest.fixture
-def plait_on(database: TestDatabase) -> Plait:
+def plait_on(database: TestDatabase) -> RunPlait:
     """Call plait on this test's database."""
     return lambda *arguments: call("--url", database.url, *arguments)
 
 
 @pytest.fixture
-def real_database(server: TestServer) -> Iterator[TestDatabase]:
+def real_clock_database(server: TestServer) -> Iterator[TestDatabase]:
     """A database whose clock runs."""
     database = asyncio.run(server.create_database(fake_clock=False))
     yield database

@@ -1,4 +1,4 @@
-"""`plait api` and `plait keys`: a server, and who may call it."""
+"""`plait api` and `plait keys`."""
 
 import re
 import signal
@@ -13,11 +13,11 @@ import pytest
 from plait.testing import TestDatabase
 
 from ..waiting import PATIENCE_S
-from .calling import call, run, started, wait_for_line
-from .conftest import Plait
+from .cli_runner import call, run, started, wait_for_line
+from .conftest import RunPlait
 
 
-def test_a_key_is_shown_once_and_revoked(plait_on: Plait) -> None:
+def test_a_key_is_shown_once_and_revoked(plait_on: RunPlait) -> None:
     made = plait_on("keys", "create", "ci", "--role", "viewer", "--expires", "90d")
     assert made.out.startswith("plait_")
     [key] = plait_on("keys", "--json").json
@@ -28,7 +28,7 @@ def test_a_key_is_shown_once_and_revoked(plait_on: Plait) -> None:
     assert plait_on("keys", "revoke", "00000000-0000-7000-8000-000000000001").code == 1
 
 
-def test_a_key_for_all_tenants_names_none(plait_on: Plait) -> None:
+def test_a_key_for_all_tenants_names_none(plait_on: RunPlait) -> None:
     plait_on("tenants", "create", "acme")
     assert plait_on("keys", "create", "k", "--role", "super-admin", "--tenant", "acme").code == 2
     assert plait_on("keys", "create", "k", "--tenant", "nobody").code == 1
@@ -38,9 +38,11 @@ def test_a_key_for_all_tenants_names_none(plait_on: Plait) -> None:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_the_api_serves_until_a_signal_comes(real_database: TestDatabase, number: signal.Signals, code: int) -> None:
-    key = call("keys", "create", "k", "--url", real_database.url).out.strip()
-    with started("api", "--url", real_database.url, "--port", "0") as process:
+def test_the_api_serves_until_a_signal_comes(
+    real_clock_database: TestDatabase, number: signal.Signals, code: int
+) -> None:
+    key = call("keys", "create", "k", "--url", real_clock_database.url).out.strip()
+    with started("api", "--url", real_clock_database.url, "--port", "0") as process:
         url = _url(wait_for_line(process, "api listening"))
         assert httpx.get(f"{url}/healthz", timeout=PATIENCE_S).json() == {"status": "ok"}
         assert (
@@ -54,15 +56,15 @@ def test_the_api_serves_until_a_signal_comes(real_database: TestDatabase, number
         assert process.wait(120) == code
 
 
-def test_a_port_that_is_taken_is_told(real_database: TestDatabase) -> None:
+def test_a_port_that_is_taken_is_told(real_clock_database: TestDatabase) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        ran = run("api", "--url", real_database.url, "--port", str(taken.getsockname()[1]))
+        ran = run("api", "--url", real_clock_database.url, "--port", str(taken.getsockname()[1]))
         assert ran.code == 1
         assert "cannot listen on 127.0.0.1" in ran.err
 
 
-def test_dev_prints_a_link_that_signs_in_once(real_database: TestDatabase, shop: Path) -> None:
-    with started("dev", shop, "--url", real_database.url, "--port", "0") as process:
+def test_dev_prints_a_link_that_signs_in_once(real_clock_database: TestDatabase, shop: Path) -> None:
+    with started("dev", shop, "--url", real_clock_database.url, "--port", "0") as process:
         link = wait_for_line(process, "sign in").split()[2]
         wait_for_line(process, "api listening")
         with httpx.Client(timeout=PATIENCE_S) as browser:
@@ -72,18 +74,18 @@ def test_dev_prints_a_link_that_signs_in_once(real_database: TestDatabase, shop:
             assert browser.get(link).status_code == 401
         process.send_signal(signal.SIGTERM)
         assert process.wait(120) == 143
-    [key] = call("keys", "list", "--url", real_database.url, "--json").json
+    [key] = call("keys", "list", "--url", real_clock_database.url, "--json").json
     assert key["name"] == "plait dev"
     assert key["revoked_at"] is not None  # it ends with the process that made it
 
 
-def test_revoking_a_key_lists_the_keys_that_were_made_with_it(real_database: TestDatabase) -> None:
+def test_revoking_a_key_lists_the_keys_that_were_made_with_it(real_clock_database: TestDatabase) -> None:
     def keys(*arguments: str) -> Any:
-        return call("keys", *arguments, "--url", real_database.url)
+        return call("keys", *arguments, "--url", real_clock_database.url)
 
     parent = keys("create", "parent", "--json").json["id"]
     child = keys("create", "child", "--json").json["id"]
-    with psycopg.connect(real_database.admin_url) as admin:
+    with psycopg.connect(real_clock_database.admin_url) as admin:
         admin.execute("update plait.keys set parent_id = %s where id = %s", (parent, child))
     told = keys("revoke", parent)
     assert f"key {child} child (operator), created with it: still valid" in told.out

@@ -1,4 +1,4 @@
-"""What people type, as values."""
+"""Values parsed from the command line."""
 
 import io
 from datetime import UTC, datetime
@@ -9,7 +9,7 @@ import pytest
 from plait import Plait
 from plait.cli import arguments
 from plait.cli.enqueue import split
-from plait.cli.failures import BadUsage
+from plait.cli.errors import BadUsage
 from plait.model.errors import InvalidArguments
 
 app = Plait()

@@ -1,4 +1,4 @@
-"""`plait bench`: figures for who asks, and nothing left behind."""
+"""`plait bench`: it prints figures and leaves nothing behind."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ import asyncpg
 
 from plait.testing import TestDatabase
 
-from .calling import run
+from .cli_runner import run
 
 MEASURES = [
     "enqueue_one",
@@ -32,8 +32,8 @@ def test_the_bench_tells_its_figures_and_drops_its_database(empty_database: Test
     assert asyncio.run(_has_plait(empty_database)) is False
 
 
-def test_a_login_that_may_not_create_databases_is_told_so(real_database: TestDatabase) -> None:
-    ran = run("bench", "--url", real_database.url, *SMALL)
+def test_a_login_that_may_not_create_databases_is_told_so(real_clock_database: TestDatabase) -> None:
+    ran = run("bench", "--url", real_clock_database.url, *SMALL)
     assert ran.code == 1
     assert "has no permission to create one" in ran.err
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from standardwebhooks import Webhook
 
-from .conftest import Plait, WriteApp
+from .conftest import RunPlait, WriteApp
 
 
 @pytest.fixture(autouse=True)
@@ -13,7 +13,7 @@ def master(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLAIT_SECRET_WEBHOOKS", "for-tests-for-tests-for-tests-for-tests")
 
 
-def test_an_endpoint_is_added_changed_tried_and_deleted(plait_on: Plait) -> None:
+def test_an_endpoint_is_added_changed_tried_and_deleted(plait_on: RunPlait) -> None:
     added = plait_on("endpoints", "add", "orders", "https://hooks.example.com/x", "--on", "failed,dead_letter")
     assert added.out.startswith("endpoint orders added: https://hooks.example.com/x, statuses failed, dead_letter (")
     assert plait_on("endpoints", "add", "orders", "https://hooks.example.com/y").code == 1
@@ -33,7 +33,7 @@ def test_an_endpoint_is_added_changed_tried_and_deleted(plait_on: Plait) -> None
     assert plait_on("endpoints", "--json").json == []
 
 
-def test_keys_are_shown_and_exchanged(plait_on: Plait, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_are_shown_and_exchanged(plait_on: RunPlait, monkeypatch: pytest.MonkeyPatch) -> None:
     plait_on("endpoints", "add", "orders", "https://hooks.example.com/x")
     [first] = plait_on("endpoints", "keys", "orders", "--json").json
     assert (first["version"], first["key"][:6]) == (1, "whsec_")
@@ -57,12 +57,12 @@ def test_keys_are_shown_and_exchanged(plait_on: Plait, monkeypatch: pytest.Monke
         "x",
     ],
 )
-def test_an_endpoint_that_could_not_be_delivered_to_is_refused(plait_on: Plait, url: str) -> None:
+def test_an_endpoint_that_could_not_be_delivered_to_is_refused(plait_on: RunPlait, url: str) -> None:
     assert plait_on("endpoints", "add", "bad", url).code == 1
     assert plait_on("endpoints", "--json").json == []
 
 
-def test_settings_of_a_connector(plait_on: Plait) -> None:
+def test_settings_of_a_connector(plait_on: RunPlait) -> None:
     assert (
         plait_on("connectors", "set", "http", '{"timeout": 10, "headers": {"Authorization": "{{secret.X}}"}}').code == 0
     )
@@ -81,7 +81,7 @@ def test_settings_of_a_connector(plait_on: Plait) -> None:
 
 
 def test_a_worker_runs_the_connectors_that_it_is_told_to(
-    plait_on: Plait, write_app: WriteApp, monkeypatch: pytest.MonkeyPatch
+    plait_on: RunPlait, write_app: WriteApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app: Path = write_app("from plait import Plait\napp = Plait()\n")
     for arguments in ([], ["--connectors", "report"]):

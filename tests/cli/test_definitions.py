@@ -8,7 +8,7 @@ import pytest
 from plait.store import Store
 from plait.testing import TestDatabase
 
-from .conftest import Plait
+from .conftest import RunPlait
 
 CODE: dict[str, Any] = {"name": "sync", "queue": "coded", "max_attempts": 3, "rate_count": 9, "rate_period_s": 60.0}
 
@@ -27,7 +27,7 @@ def _start_worker(database: TestDatabase) -> list[str]:
     return asyncio.run(define())
 
 
-def test_overrides_are_set_shown_and_cleared(plait_on: Plait, database: TestDatabase) -> None:
+def test_overrides_are_set_shown_and_cleared(plait_on: RunPlait, database: TestDatabase) -> None:
     _start_worker(database)
     assert "No setting is overridden" in plait_on("definitions", "show", "sync").err
     given = [
@@ -65,12 +65,12 @@ def test_overrides_are_set_shown_and_cleared(plait_on: Plait, database: TestData
 @pytest.mark.parametrize(
     "option", [("--rate", "5"), ("--rate", "x/1m"), ("--max-running", "-1"), ("--key-max-running", "many")]
 )
-def test_a_limit_that_is_none_is_refused_with_what_is_accepted(plait_on: Plait, option: tuple[str, str]) -> None:
+def test_a_limit_that_is_none_is_refused_with_what_is_accepted(plait_on: RunPlait, option: tuple[str, str]) -> None:
     refused = plait_on("definitions", "set", "sync", *option)
     assert (refused.code, "must be" in refused.err, option[1] in refused.err) == (2, True, True)
 
 
-def test_what_is_not_there_is_said(plait_on: Plait, database: TestDatabase) -> None:
+def test_what_is_not_there_is_said(plait_on: RunPlait, database: TestDatabase) -> None:
     _start_worker(database)
     for words in (("show", "nothing"), ("clear", "nothing"), ("clear", "sync", "queue")):
         assert plait_on("definitions", *words).code == 1

@@ -1,9 +1,9 @@
-"""The demo ends by itself, says what happened, and what it says to look at is there."""
+"""`plait demo` ends by itself, prints what happened, and the commands that it suggests work."""
 
 import re
 from pathlib import Path
 
-from .calling import call, run
+from .cli_runner import call, run
 
 
 def test_the_demo_keeps_its_word_and_can_be_run_again(data_dir: Path) -> None:

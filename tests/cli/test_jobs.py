@@ -1,4 +1,4 @@
-"""Looking at jobs, and what an operator does to them."""
+"""`plait jobs`: list, show and operate jobs."""
 
 import asyncio
 from uuid import uuid4
@@ -13,17 +13,17 @@ from plait.store import Store
 from plait.testing import FakeClock, TestDatabase
 from plait.worker.worker import Worker
 
-from ..trees.opening import suspend
-from ..world import World
-from .conftest import Plait
+from ..harness import Harness
+from ..workflows.worker_calls import suspend
+from .conftest import RunPlait
 
 
 @pytest.fixture
-def job(plait_on: Plait) -> str:
+def job(plait_on: RunPlait) -> str:
     return plait_on("enqueue", "greet", "name=Ada").out.strip()
 
 
-def test_a_list_is_newest_first_and_goes_on_before_an_id(plait_on: Plait) -> None:
+def test_a_list_is_newest_first_and_goes_on_before_an_id(plait_on: RunPlait) -> None:
     ids = [plait_on("enqueue", "greet", f"n={n}").out.strip() for n in range(3)]
     assert [row["id"] for row in plait_on("jobs", "list", "--json").json] == ids[::-1]
     page = plait_on("jobs", "--limit", "2")
@@ -31,13 +31,13 @@ def test_a_list_is_newest_first_and_goes_on_before_an_id(plait_on: Plait) -> Non
     assert [row["id"] for row in plait_on("jobs", "list", "--before", ids[1], "--json").json] == [ids[0]]
 
 
-def test_a_list_is_plain_text_without_a_terminal(plait_on: Plait, job: str) -> None:
+def test_a_list_is_plain_text_without_a_terminal(plait_on: RunPlait, job: str) -> None:
     header, line = plait_on("jobs").out.splitlines()
     assert header.split() == ["ID", "STATUS", "DEFINITION", "QUEUE", "ATTEMPTS", "CREATED", "ERROR"]
     assert line.split() == [job, "queued", "greet", "default", "0/5", "2030-01-01T12:00:00Z", "-"]
 
 
-def test_a_list_can_be_narrowed(plait_on: Plait, job: str) -> None:
+def test_a_list_can_be_narrowed(plait_on: RunPlait, job: str) -> None:
     other = plait_on("enqueue", "mail", "--queue", "letters", "--delay", "1h").out.strip()
 
     def listed(*options: str) -> list[str]:
@@ -51,7 +51,7 @@ def test_a_list_can_be_narrowed(plait_on: Plait, job: str) -> None:
     assert "No matching jobs" in empty.err
 
 
-def test_tenants_are_apart(plait_on: Plait, job: str) -> None:
+def test_tenants_are_apart(plait_on: RunPlait, job: str) -> None:
     plait_on("tenants", "create", "acme")
     theirs = plait_on("enqueue", "greet", "--tenant", "acme").out.strip()
 
@@ -68,7 +68,7 @@ def test_tenants_are_apart(plait_on: Plait, job: str) -> None:
     assert plait_on("jobs", "cancel", theirs).out == f"{theirs}  canceled\n"
 
 
-def test_show_says_why_a_job_does_not_run(plait_on: Plait, job: str, database: TestDatabase) -> None:
+def test_show_says_why_a_job_does_not_run(plait_on: RunPlait, job: str, database: TestDatabase) -> None:
     assert "no living worker serves queue default" in plait_on("jobs", "show", job).out
 
     async def register() -> None:
@@ -88,17 +88,19 @@ def test_show_says_why_a_job_does_not_run(plait_on: Plait, job: str, database: T
     assert plait_on("doctor").code == 1
 
 
-def test_show_tells_run_time_own_time_and_waiting_time_apart(plait_on: Plait, job: str, database: TestDatabase) -> None:
+def test_show_tells_run_time_own_time_and_waiting_time_apart(
+    plait_on: RunPlait, job: str, database: TestDatabase
+) -> None:
     assert "run time" not in plait_on("jobs", "show", job).out
 
     async def run() -> None:
-        world = await World.open(database)
-        worker = await world.worker(definitions=["greet"], lease_s=86_400)
+        harness = await Harness.open(database)
+        worker = await harness.worker(definitions=["greet"], lease_s=86_400)
         lease = await worker.claim_one()
-        await world.advance(seconds=2)
-        await suspend(world, worker, lease, 60)
+        await harness.advance(seconds=2)
+        await suspend(harness, worker, lease, 60)
         await worker.succeed(await worker.claim_one())
-        await world.close()
+        await harness.close()
 
     asyncio.run(run())
     shown = [line.split(maxsplit=2) for line in plait_on("jobs", "show", job).out.splitlines()]
@@ -111,7 +113,7 @@ def test_show_tells_run_time_own_time_and_waiting_time_apart(plait_on: Plait, jo
     assert (told["total_s"], told["own_s"], told["waiting_s"], told["attempts_used"]) == (62, 2, 60, 1)
 
 
-def test_show_counts_unread_signals(plait_on: Plait, job: str) -> None:
+def test_show_counts_unread_signals(plait_on: RunPlait, job: str) -> None:
     assert "unread" not in plait_on("jobs", "show", job).out
     for name in ("paid", "paid", "approved"):
         plait_on("jobs", "signal", job, name)
@@ -120,7 +122,7 @@ def test_show_counts_unread_signals(plait_on: Plait, job: str) -> None:
     assert [(one["name"], one["signals"]) for one in told["unread_signals"]] == [("approved", 1), ("paid", 2)]
 
 
-def test_jobs_are_found_by_what_their_payloads_have(plait_on: Plait, job: str, database: TestDatabase) -> None:
+def test_jobs_are_found_by_what_their_payloads_have(plait_on: RunPlait, job: str, database: TestDatabase) -> None:
     async def define() -> None:
         store = await Store.open(database.url)
         await store.definitions.define([{"name": "greet"}])
@@ -139,7 +141,7 @@ def test_jobs_are_found_by_what_their_payloads_have(plait_on: Plait, job: str, d
     assert plait_on("definitions", "set", "greet", "--search-key", "none", "--json").json["search_keys"] is None
 
 
-def test_cancel_retry_cancel(plait_on: Plait, job: str) -> None:
+def test_cancel_retry_cancel(plait_on: RunPlait, job: str) -> None:
     assert plait_on("jobs", "cancel", job, "--reason", "not now").out == f"{job}  canceled\n"
     shown = plait_on("jobs", "show", job).out
     assert "not now" in shown
@@ -150,7 +152,7 @@ def test_cancel_retry_cancel(plait_on: Plait, job: str) -> None:
     assert "a queued job cannot be retried" in again.err
 
 
-def test_a_waiting_job_with_a_grace_period_is_being_canceled(plait_on: Plait, database: TestDatabase) -> None:
+def test_a_waiting_job_with_a_grace_period_is_being_canceled(plait_on: RunPlait, database: TestDatabase) -> None:
     app = App(database.url, settings=Settings(poll=0.05, listen=False))
 
     @app.job(cancel_grace="1m")
@@ -171,19 +173,19 @@ def test_a_waiting_job_with_a_grace_period_is_being_canceled(plait_on: Plait, da
     assert plait_on("jobs", "cancel", job, "--json").json == [{"id": job, "ok": True, "status": "queued"}]
 
 
-def test_one_job_that_is_not_there_does_not_spare_the_others(plait_on: Plait, job: str) -> None:
+def test_one_job_that_is_not_there_does_not_spare_the_others(plait_on: RunPlait, job: str) -> None:
     missing = uuid4()
     ran = plait_on("jobs", "cancel", missing, job)
     assert (ran.code, ran.out) == (1, f"{job}  canceled\n")
     assert ran.err == f"plait: {missing}: there is no job {missing}\n"
 
 
-def test_one_id_that_is_none_spares_all(plait_on: Plait, job: str) -> None:
+def test_one_id_that_is_none_spares_all(plait_on: RunPlait, job: str) -> None:
     assert plait_on("jobs", "cancel", job, "nonsense").code == 2
     assert plait_on("jobs", "show", job, "--json").json["status"] == "queued"
 
 
-def test_a_job_gets_another_time_by_the_databases_clock(plait_on: Plait, job: str, database: TestDatabase) -> None:
+def test_a_job_gets_another_time_by_the_databases_clock(plait_on: RunPlait, job: str, database: TestDatabase) -> None:
     assert plait_on("jobs", "reschedule", job, "--delay", "10m").out == f"{job}  scheduled\n"
     assert plait_on("jobs", "show", job, "--json").json["run_at"] == "2030-01-01T12:10:00Z"
     asyncio.run(FakeClock(database.admin_url).advance(minutes=1))
@@ -194,5 +196,5 @@ def test_a_job_gets_another_time_by_the_databases_clock(plait_on: Plait, job: st
 
 
 @pytest.mark.parametrize("options", [[], ["--at", "2030-01-01", "--delay", "1"], ["--at", "soon"], ["--delay", "soon"]])
-def test_a_reschedule_says_when_or_how_often(plait_on: Plait, job: str, options: list[str]) -> None:
+def test_a_reschedule_says_when_or_how_often(plait_on: RunPlait, job: str, options: list[str]) -> None:
     assert plait_on("jobs", "reschedule", job, *options).code == 2

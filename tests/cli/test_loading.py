@@ -1,11 +1,11 @@
-"""An application from a file or a module, and a clear word where there is none."""
+"""Load an application from a file or a module; errors if there is none."""
 
 import sys
 from pathlib import Path
 
 import pytest
 
-from plait.cli.failures import BadApp
+from plait.cli.errors import BadApp
 from plait.cli.loading import load_app
 
 from .conftest import WriteApp

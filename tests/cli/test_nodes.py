@@ -1,4 +1,4 @@
-"""Nodes, and what each has made of a job, from the command line."""
+"""`plait nodes`, and the results of each node of a node job."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ from plait import Nodes
 from plait import Plait as App
 from plait.testing import Kit, TestDatabase
 
-from .conftest import Plait
+from .conftest import RunPlait
 
 
 def compacted(database: TestDatabase) -> str:
@@ -32,7 +32,7 @@ def compacted(database: TestDatabase) -> str:
     return asyncio.run(run())
 
 
-def test_plait_nodes_tells_of_each_and_that_nobody_is_there(plait_on: Plait, database: TestDatabase) -> None:
+def test_plait_nodes_tells_of_each_and_that_nobody_is_there(plait_on: RunPlait, database: TestDatabase) -> None:
     assert plait_on("nodes").err == "No nodes. Start a worker: plait worker APP --node NAME\n"
     compacted(database)
     shown = plait_on("nodes", "--json").json
@@ -44,7 +44,7 @@ def test_plait_nodes_tells_of_each_and_that_nobody_is_there(plait_on: Plait, dat
     assert "runs no jobs: leader actions wait" in told
 
 
-def test_a_job_is_shown_with_its_nodes_and_the_rule_that_decided_it(plait_on: Plait, database: TestDatabase) -> None:
+def test_a_job_is_shown_with_its_nodes_and_the_rule_that_decided_it(plait_on: RunPlait, database: TestDatabase) -> None:
     job = compacted(database)
     told = plait_on("jobs", "show", job).out
     assert "nodes (1 of 1 must finish; decided: quorum reached)" in told

@@ -6,11 +6,11 @@ import asyncpg
 
 from plait.testing import TestDatabase
 
-from .calling import call
-from .conftest import Plait
+from .cli_runner import call
+from .conftest import RunPlait
 
 
-def test_a_queue_is_paused_and_resumed(plait_on: Plait) -> None:
+def test_a_queue_is_paused_and_resumed(plait_on: RunPlait) -> None:
     plait_on("enqueue", "tidy")
     assert plait_on("queues", "pause", "default").out == "queue default: paused\n"
     assert plait_on("queues", "--json").json[0]["paused"] is True
@@ -19,7 +19,7 @@ def test_a_queue_is_paused_and_resumed(plait_on: Plait) -> None:
     assert plait_on("queues", "pause", "typo").out == "queue typo: paused (nothing uses it yet)\n"
 
 
-def test_a_queue_is_limited_and_unlimited(plait_on: Plait) -> None:
+def test_a_queue_is_limited_and_unlimited(plait_on: RunPlait) -> None:
     told = plait_on("queues", "set", "mail", "--max-running", "5", "--rate", "10/1m", "--json").json
     assert (told["max_running"], told["rate_count"], told["rate_period_s"]) == (5, 10, 60)
     assert plait_on("queues", "set", "mail", "--rate", "none").out == "queue mail: open, at most 5 running\n"
@@ -33,7 +33,7 @@ def test_a_queue_is_limited_and_unlimited(plait_on: Plait) -> None:
     assert plait_on("queues", "set", "mail", "--mode", "sideways").code == 2
 
 
-def test_a_tenant_is_created_once_and_changed(plait_on: Plait) -> None:
+def test_a_tenant_is_created_once_and_changed(plait_on: RunPlait) -> None:
     made = plait_on("tenants", "create", "acme", "--name", "Acme", "--time-zone", "Europe/Berlin", "--json").json
     assert (made["slug"], made["name"], made["time_zone"]) == ("acme", "Acme", "Europe/Berlin")
     again = plait_on("tenants", "create", "acme")
@@ -49,7 +49,7 @@ def test_a_tenant_is_created_once_and_changed(plait_on: Plait) -> None:
     assert "Europe/Berlin" in plait_on("tenants").out
 
 
-def test_a_tenant_has_ages_of_its_own(plait_on: Plait) -> None:
+def test_a_tenant_has_ages_of_its_own(plait_on: RunPlait) -> None:
     made = plait_on("tenants", "create", "acme", "--keep", "failed=30d", "--keep", "succeeded=forever", "--json").json
     assert made["retention"] == {"failed": 30 * 86_400, "succeeded": None}
     assert plait_on("tenants", "set", "acme", "--keep", "default", "--json").json["retention"] == {}
@@ -58,7 +58,7 @@ def test_a_tenant_has_ages_of_its_own(plait_on: Plait) -> None:
     assert plait_on("tenants", "set", "acme", "--keep", "failed=soon").code == 2
 
 
-def test_a_tenant_that_is_not_there_is_not_made_by_a_typing_error(plait_on: Plait) -> None:
+def test_a_tenant_that_is_not_there_is_not_made_by_a_typing_error(plait_on: RunPlait) -> None:
     assert plait_on("tenants", "set", "acmee", "--pause").code == 1
     assert [row["slug"] for row in plait_on("tenants", "list", "--json").json] == ["default"]
     assert plait_on("tenants", "set", "default").code == 2
@@ -66,7 +66,7 @@ def test_a_tenant_that_is_not_there_is_not_made_by_a_typing_error(plait_on: Plai
     assert plait_on("tenants", "create", "moon", "--time-zone", "Moon/Base").code == 1
 
 
-def test_a_login_is_bound_to_its_tenant(plait_on: Plait, database: TestDatabase) -> None:
+def test_a_login_is_bound_to_its_tenant(plait_on: RunPlait, database: TestDatabase) -> None:
     login = "plait_cli_bound"
 
     async def make_login() -> None:
@@ -90,7 +90,7 @@ def test_a_login_is_bound_to_its_tenant(plait_on: Plait, database: TestDatabase)
     assert plait_on("tenants", "bind", "nobody_at_all", "acme").code == 1
 
 
-def test_empty_lists_say_what_to_do(plait_on: Plait) -> None:
+def test_empty_lists_say_what_to_do(plait_on: RunPlait) -> None:
     for command in ("workers", "definitions", "queues"):
         ran = plait_on(command)
         assert (ran.code, ran.out) == (0, "")
@@ -111,7 +111,7 @@ def test_migrate_plans_installs_and_has_nothing_left(empty_database: TestDatabas
     assert '"applied": true' in migrate("--json")
 
 
-def test_after_a_restore_one_command_makes_it_ready(plait_on: Plait) -> None:
+def test_after_a_restore_one_command_makes_it_ready(plait_on: RunPlait) -> None:
     assert plait_on("after-restore").out.startswith("ready: 0 workers removed, 0 jobs requeued, ")
     assert plait_on("after-restore", "--until", "2020-01-01T00:00Z", "--json").json["jobs"] == 0
     assert plait_on("after-restore", "--until", "yesterday").code == 2
@@ -140,7 +140,7 @@ def test_a_plain_login_may_not_migrate(empty_database: TestDatabase, database: T
     assert "has no permission to migrate" in ran.err
 
 
-def test_the_doctor_is_content_with_an_idle_database(plait_on: Plait) -> None:
+def test_the_doctor_is_content_with_an_idle_database(plait_on: RunPlait) -> None:
     ran = plait_on("doctor")
     assert ran.code == 0
     assert "No problems found." in ran.out
@@ -149,7 +149,7 @@ def test_the_doctor_is_content_with_an_idle_database(plait_on: Plait) -> None:
     assert set(told["facts"]) == {"plait", "database", "postgres", "pooler", "schema"}
 
 
-def test_the_doctor_finds_what_hurts(plait_on: Plait) -> None:
+def test_the_doctor_finds_what_hurts(plait_on: RunPlait) -> None:
     plait_on("enqueue", "tidy", "--queue", "nowhere")
     ran = plait_on("doctor")
     assert ran.code == 1

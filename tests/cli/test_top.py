@@ -1,4 +1,4 @@
-"""`plait top`: live on a terminal, once elsewhere; one query a look."""
+"""`plait top`: live on a terminal, once elsewhere; one query per refresh."""
 
 import asyncio
 import fcntl
@@ -17,17 +17,17 @@ import pytest
 
 from plait.testing import TestDatabase
 
-from .calling import PLAIT, call, clean_environment
-from .conftest import Plait
+from .cli_runner import PLAIT, call, clean_environment
+from .conftest import RunPlait
 
 
-def fill(plait_on: Plait) -> None:
+def fill(plait_on: RunPlait) -> None:
     for queue, n in (("default", 1), ("slow", 3), ("a-queue-with-a-name-that-is-far-too-long-for-its-column", 2)):
         for _ in range(n):
             plait_on("enqueue", "tidy", "--queue", queue)
 
 
-def test_without_a_terminal_it_tells_once(plait_on: Plait) -> None:
+def test_without_a_terminal_it_tells_once(plait_on: RunPlait) -> None:
     assert "no unfinished jobs" in plait_on("top").out
     fill(plait_on)
     ran = plait_on("top")
@@ -41,7 +41,7 @@ def test_without_a_terminal_it_tells_once(plait_on: Plait) -> None:
     assert [line.split()[0] for line in by_name] == ["a-queue-with-a-name-that-is…", "default", "slow"]
 
 
-def test_json_has_the_numbers(plait_on: Plait) -> None:
+def test_json_has_the_numbers(plait_on: RunPlait) -> None:
     fill(plait_on)
     told: dict[str, Any] = plait_on("top", "--json", "--by", "tenant").json
     assert told["rows"] == [{"tenant": "default", "queued": 6, "running": 0, "scheduled": 0, "waiting": 0}]
@@ -52,7 +52,7 @@ def test_json_has_the_numbers(plait_on: Plait) -> None:
 
 
 @pytest.mark.parametrize("every", ["0s", "10ms", "soon"])
-def test_it_does_not_look_all_the_time(plait_on: Plait, every: str) -> None:
+def test_it_does_not_look_all_the_time(plait_on: RunPlait, every: str) -> None:
     assert plait_on("top", "--every", every).code == 2
 
 
@@ -75,7 +75,7 @@ class Terminal:
         self.seen = ""
 
     def until(self, word: str) -> str:
-        """What is shown from here on, up to where the word is."""
+        """The output from here on, up to the word."""
         deadline, self.seen = time.monotonic() + 60, ""
         while word not in self.seen:
             assert time.monotonic() < deadline, f"no {word!r} in {self.seen!r}"
@@ -94,7 +94,7 @@ class Terminal:
         os.close(self.master)
 
 
-def test_on_a_terminal_it_goes_on_until_it_is_told_to_end(plait_on: Plait, database: TestDatabase) -> None:
+def test_on_a_terminal_it_goes_on_until_it_is_told_to_end(plait_on: RunPlait, database: TestDatabase) -> None:
     fill(plait_on)
     terminal = Terminal("--url", database.url, "--every", "200ms")
     try:

@@ -8,8 +8,8 @@ from plait.leader.fire import Fire
 from plait.store import Store
 from plait.testing import FakeClock, TestDatabase
 
-from .calling import call
-from .conftest import Plait, WriteApp
+from .cli_runner import call
+from .conftest import RunPlait, WriteApp
 
 
 def lead(database: TestDatabase, *, minutes: float = 0) -> None:
@@ -25,7 +25,7 @@ def lead(database: TestDatabase, *, minutes: float = 0) -> None:
     asyncio.run(look())
 
 
-def test_a_schedule_is_added_paused_and_deleted(plait_on: Plait, database: TestDatabase) -> None:
+def test_a_schedule_is_added_paused_and_deleted(plait_on: RunPlait, database: TestDatabase) -> None:
     added = plait_on(
         "triggers", "add", "nightly", "sync", "--cron", "0 2 * * *", "--time-zone", "America/New_York",
         "--payload", '{"path": "/", "at": "{{schedule.instant}}"}', "--catch-up", "1h", "--overlap", "skip", "-q", "nights",
@@ -57,7 +57,7 @@ def test_a_schedule_is_added_paused_and_deleted(plait_on: Plait, database: TestD
     assert plait_on("triggers", "delete", "nightly").code == 1
 
 
-def test_a_preview_shows_what_the_clocks_do(plait_on: Plait) -> None:
+def test_a_preview_shows_what_the_clocks_do(plait_on: RunPlait) -> None:
     plait_on("triggers", "add", "t", "sync", "--cron", "30 2 * * *", "--time-zone", "America/New_York")
     ran = plait_on("triggers", "preview", "t", "--after", "2030-03-09T12:00Z", "-n", "2")
     assert "2030-03-10T07:00:00Z  Sun 2030-03-10 03:00:00 EDT  clocks go forward" in ran.out
@@ -67,7 +67,7 @@ def test_a_preview_shows_what_the_clocks_do(plait_on: Plait) -> None:
     assert plait_on("triggers", "preview").code == 2
 
 
-def test_a_trigger_is_tried_without_its_schedule_taking_notice(plait_on: Plait, database: TestDatabase) -> None:
+def test_a_trigger_is_tried_without_its_schedule_taking_notice(plait_on: RunPlait, database: TestDatabase) -> None:
     """T86."""
     plait_on("triggers", "add", "t", "sync", "--every", "10m", "--payload", '{"at": "{{schedule.instant}}"}')
     tried = plait_on("triggers", "test", "t", "--run", "--json").json
@@ -83,7 +83,7 @@ def test_a_trigger_is_tried_without_its_schedule_taking_notice(plait_on: Plait, 
     assert (wrong.code, "there is no 'a' in event" in wrong.err) == (1, True)
 
 
-def test_an_event_is_sent_and_shown_with_what_became_of_it(plait_on: Plait, database: TestDatabase) -> None:
+def test_an_event_is_sent_and_shown_with_what_became_of_it(plait_on: RunPlait, database: TestDatabase) -> None:
     plait_on("triggers", "add", "good", "thank", "--event", "order.paid", "--payload", '{"order": "{{event.id}}"}')
     plait_on("triggers", "add", "bad", "thank", "--event", "order.paid", "--payload", '{"order": "{{event.nothing}}"}')
     event = plait_on("events", "send", "order.paid", "id=17", "--correlation-id", "c").out.strip()
@@ -100,7 +100,7 @@ def test_an_event_is_sent_and_shown_with_what_became_of_it(plait_on: Plait, data
     assert "order.paid" in plait_on("events").out
 
 
-def test_what_is_wrong_is_said_before_anything_is_stored(plait_on: Plait) -> None:
+def test_what_is_wrong_is_said_before_anything_is_stored(plait_on: RunPlait) -> None:
     for options in (
         [],
         ["--cron", "* * * *"],
@@ -117,7 +117,7 @@ def test_what_is_wrong_is_said_before_anything_is_stored(plait_on: Plait) -> Non
 
 
 def test_a_definition_gets_a_schema_and_is_put_out_of_use(
-    plait_on: Plait, database: TestDatabase, tmp_path: Path
+    plait_on: RunPlait, database: TestDatabase, tmp_path: Path
 ) -> None:
     """S13: a bomb is refused when it is defined."""
 

@@ -5,24 +5,24 @@ import pytest
 
 from plait.model.roles import Role
 
-from ..api.calling import new_key
-from ..api.serving import served
-from ..world import World
+from ..api.api_client import new_key
+from ..api.api_server import serve_api
+from ..harness import Harness
 
 
 @dataclass(frozen=True)
-class Serving:
-    """The real server over the world's database, and keys of it."""
+class ApiServer:
+    """The API server over the harness's database, and API keys for it."""
 
-    world: World
+    harness: Harness
     url: str
 
     async def key(self, role: Role | str = Role.OPERATOR, tenant: str = "default") -> str:
-        _, token = await new_key(self.world.store, role, await self.world.tenant(tenant))
+        _, token = await new_key(self.harness.store, role, await self.harness.tenant(tenant))
         return token
 
 
 @pytest.fixture
-async def serving(world: World) -> AsyncIterator[Serving]:
-    with served(world.database.url) as url:
-        yield Serving(world, url)
+async def api_server(harness: Harness) -> AsyncIterator[ApiServer]:
+    with serve_api(harness.database.url) as url:
+        yield ApiServer(harness, url)

@@ -1,4 +1,4 @@
-"""A server that answers as a test says, and remembers what it was asked: for what the real one does only when something breaks."""
+"""A fake API server with configurable responses that records its requests, for failures that the real one can't be made to have."""
 
 import json
 import threading

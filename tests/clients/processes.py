@@ -1,4 +1,4 @@
-"""Workers of both clients as processes of their own, which a test may kill; and Node, where it is."""
+"""Worker processes of both clients, which a test may kill; and the path of Node."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from typing import IO, Literal
 
 import pytest
 
-from ..project.tree import ROOT
+from ..project.source_files import ROOT
 
 TYPESCRIPT = ROOT / "clients/typescript"
 Language = Literal["node", "python"]
@@ -34,7 +34,7 @@ def environment(url: str, key: str, **more: str) -> dict[str, str]:
 
 
 class WorkerProcess:
-    """A worker in a process. What it writes is kept: `began` for each job, and its logs."""
+    """A worker in a process. Its output is kept: `began` for each job, and its logs."""
 
     def __init__(self, language: Language, environment: Mapping[str, str]) -> None:
         command = (

@@ -1,4 +1,4 @@
-"""The Python client where something breaks: what is sent again, what is an error of which kind, what is refused before it is sent."""
+"""Failures of the Python client: retries, error types, and arguments that are rejected before a request."""
 
 import ast
 import json
@@ -28,7 +28,7 @@ from plait_client import (
 from plait_client.errors import refusal
 from plait_client.transport import Transport
 
-from ..project.tree import ROOT
+from ..project.source_files import ROOT
 from .fake_server import Answer, answering, in_turn, problem
 
 MADE = Answer(201, {"id": "j", "deduplicated": False})

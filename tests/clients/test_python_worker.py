@@ -1,4 +1,4 @@
-"""The Python worker where something breaks. Its twin for TypeScript is clients/typescript/test/worker.test.ts."""
+"""Failures of the Python worker. Its twin for TypeScript is clients/typescript/test/worker.test.ts."""
 
 import asyncio
 import itertools
@@ -23,7 +23,7 @@ def job(number: int, **more: Any) -> dict[str, Any]:
     return {
         "id": f"00000000-0000-7000-8000-{number:012}",
         "attempt": 1,
-        "tries": 1,
+        "failed_attempts": 1,
         "max_attempts": 5,
         "tenant_id": "00000000-0000-0000-0000-000000000001",
         "definition_key": "add",

@@ -1,4 +1,4 @@
-"""The TypeScript client's own tests, and that what is generated or locked is as it should be."""
+"""The TypeScript client's own tests, and its generated and locked files."""
 
 import importlib.util
 import json
@@ -6,7 +6,7 @@ import re
 import subprocess
 from types import ModuleType
 
-from ..project.tree import ROOT, name_of
+from ..project.source_files import ROOT, name_of
 from .processes import TYPESCRIPT, node
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from plait_client import AsyncPlait, Conflict, JobFailed, NotFound, NotSignedIn, NotValid, Plait, new_id
 
-from .conftest import Serving
+from .conftest import ApiServer
 from .processes import TYPESCRIPT, environment, node, worker
 
 
@@ -69,39 +69,40 @@ def _node_verbs(url: str, key: str) -> str:
 
 
 @pytest.mark.parametrize("verbs", [_verbs, _node_verbs])
-async def test_every_verb_does_to_jobs_what_it_says(serving: Serving, verbs: Callable[[str, str], str]) -> None:
-    await serving.world.define("double")
-    left = await asyncio.to_thread(verbs, serving.url, await serving.key("operator"))
+async def test_every_verb_does_to_jobs_what_it_says(api_server: ApiServer, verbs: Callable[[str, str], str]) -> None:
+    await api_server.harness.define("double")
+    left = await asyncio.to_thread(verbs, api_server.url, await api_server.key("operator"))
     assert (
-        str(await serving.world.sql("select job_id from plait.live where state = 'queued' order by 1 limit 1")) == left
+        str(await api_server.harness.sql("select job_id from plait.live where state = 'queued' order by 1 limit 1"))
+        == left
     )
 
 
-async def test_the_async_client_enqueues_and_waits_for_what_a_worker_returns(serving: Serving) -> None:
-    await serving.world.define("double")
-    async with AsyncPlait(serving.url, await serving.key("operator")) as plait:
+async def test_the_async_client_enqueues_and_waits_for_what_a_worker_returns(api_server: ApiServer) -> None:
+    await api_server.harness.define("double")
+    async with AsyncPlait(api_server.url, await api_server.key("operator")) as plait:
         handles = await asyncio.gather(*(plait.enqueue("double", {"n": n}) for n in range(5)))
-        with worker("python", serving.url, await serving.key("worker")):
+        with worker("python", api_server.url, await api_server.key("worker")):
             results: list[Any] = await asyncio.gather(*(one.result(timeout=120) for one in handles))
         assert [one["doubled"] for one in results] == [0, 2, 4, 6, 8]
         assert [one["status"] async for one in plait.list(status=["succeeded"])] == ["succeeded"] * 5
         assert (await plait.summary())["running"] == 0
 
 
-async def test_an_enqueue_that_is_sent_twice_makes_one_job(serving: Serving) -> None:
-    await serving.world.define("double")
-    with Plait(serving.url, await serving.key("operator")) as plait:
+async def test_an_enqueue_that_is_sent_twice_makes_one_job(api_server: ApiServer) -> None:
+    await api_server.harness.define("double")
+    with Plait(api_server.url, await api_server.key("operator")) as plait:
         body = {"id": new_id(), "definition_key": "double", "payload": {"n": 1}}
         sent = [await asyncio.to_thread(plait.call, "POST /jobs", body=body) for _ in range(2)]
     assert sent[0]["id"] == sent[1]["id"] == body["id"]
-    assert await serving.world.sql("select count(*) from plait.jobs") == 1
+    assert await api_server.harness.sql("select count(*) from plait.jobs") == 1
 
 
-async def test_a_request_that_is_too_large_is_told_as_such_by_both_clients(serving: Serving) -> None:
+async def test_a_request_that_is_too_large_is_told_as_such_by_both_clients(api_server: ApiServer) -> None:
     """The server answers before it has read it all: an answer, not a broken pipe."""
-    await serving.world.define("double")
-    key = await serving.key("operator")
-    with Plait(serving.url, key, retries=0) as plait, pytest.raises(Exception, match="2,097,152 bytes"):
+    await api_server.harness.define("double")
+    key = await api_server.key("operator")
+    with Plait(api_server.url, key, retries=0) as plait, pytest.raises(Exception, match="2,097,152 bytes"):
         await asyncio.to_thread(plait.enqueue, "double", {"n": "x" * 8_000_000})
     source = (
         f'const {{ Plait }} = await import("{(TYPESCRIPT / "build/src/index.js").as_uri()}");'
@@ -109,6 +110,6 @@ async def test_a_request_that_is_too_large_is_told_as_such_by_both_clients(servi
     )
     command = [node(), "--input-type=module", "--eval", source]
     ran = await asyncio.to_thread(
-        subprocess.run, command, env=environment(serving.url, key), capture_output=True, text=True
+        subprocess.run, command, env=environment(api_server.url, key), capture_output=True, text=True
     )
     assert ran.stdout.strip() == "TooLarge", ran.stderr

@@ -1,4 +1,4 @@
-"""Click and Typer applications as a whole: their parameters are schemas, and what a payload says is what they read."""
+"""Click and Typer applications: their parameters become schemas, and they parse exactly the values of the payload."""
 
 import json
 import sys
@@ -51,7 +51,7 @@ def schema_of(app: Plait, key: str) -> dict[str, Any]:
 
 
 async def said(app: Plait, kit: Kit, key: str, **payload: Any) -> dict[str, Any]:
-    """What the application read, run by a worker."""
+    """The parameters as the application parsed them, run by a worker."""
     handle = await app.jobs[key].enqueue(**payload)
     await kit.run_until_idle()
     found: dict[str, Any] = json.loads((await handle.result(timeout=120))["stdout"])

@@ -1,4 +1,4 @@
-"""Commands: what runs is the worker's, what it is given is checked, and nothing of it is left behind."""
+"""Commands: the worker decides what runs, arguments are validated, and no process is left behind."""
 
 import asyncio
 import sys
@@ -16,7 +16,7 @@ from plait.runtime.settings import Settings
 from plait.testing import Kit, TestDatabase
 from plait.worker.worker import Worker
 
-from ..cli.calling import call
+from ..cli.cli_runner import call
 
 TEXT = {"type": "object", "properties": {"x": {}, "y": {"type": "string"}}}
 
@@ -163,7 +163,7 @@ async def test_what_it_says_is_seen_while_it_runs(app: Plait, kit: Kit, tmp_path
     working = asyncio.ensure_future(Worker(app).run(stop))
     store = await app.store()
     while "at work" not in ((await store.jobs.get_job(handle.id)).progress or ""):
-        await asyncio.sleep(0.02)  # sleep: until it is told
+        await asyncio.sleep(0.02)  # sleep: until it is asked to end
     (tmp_path / "end").touch()
     assert (await handle.result(timeout=120))["stdout"] == "at work\n"
     stop.request()

@@ -1,4 +1,4 @@
-"""A definition's JSON Schema holds for whoever asks for a job: before the enqueue where Python asks, before the start for SQL (T126)."""
+"""A definition's JSON Schema applies to every job: validated before the enqueue in Python, before the start for SQL (T126)."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,7 +11,7 @@ from plait.model.errors import InvalidArguments
 from plait.runtime.settings import Settings
 from plait.testing import Kit, TestDatabase
 
-from ..cli.calling import call
+from ..cli.cli_runner import call
 
 WHOLE = {"type": "object", "properties": {"n": {"type": "integer", "maximum": 9}}, "additionalProperties": False}
 
@@ -30,7 +30,7 @@ async def kit(app: Plait, database: TestDatabase) -> AsyncIterator[Kit]:
 
 
 async def by_sql(app: Plait, kit: Kit, payload: str) -> Any:
-    """Enqueue by plain SQL, and run: what became of it."""
+    """Enqueue with plain SQL, and run; returns the outcome."""
     store = await app.store()
     job_id = await store.database.fetchval("select plait.enqueue('c', $1::json)", payload)
     await kit.run_until_idle()

@@ -1,4 +1,4 @@
-"""Handlers that leak the worker's secret in every way that they can think of."""
+"""Handlers that leak the worker's secret in many ways."""
 
 import os
 import subprocess

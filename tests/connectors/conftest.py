@@ -1,4 +1,4 @@
-"""An app with connectors on the world's database, whose worker may reach this machine."""
+"""An app with connectors on the harness's database, whose worker may reach this machine."""
 
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -13,15 +13,15 @@ from plait.runtime.settings import Settings
 from plait.store.job_rows import AttemptRow, JobRow
 from plait.testing import Kit
 
-from ..world import World
+from ..harness import Harness
 
 MASTER = "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0"
 
 
-class Bench:
-    """Runs connectors' jobs, one at a time."""
+class ConnectorRunner:
+    """Runs jobs of connectors, one at a time."""
 
-    def __init__(self, world: World, **settings: Any) -> None:
+    def __init__(self, harness: Harness, **settings: Any) -> None:
         resolve: Resolve | None = settings.pop("resolve", None)
         open_ = {
             "connectors": "all",
@@ -31,36 +31,36 @@ class Bench:
             "poll": 0.05,
             "listen": False,
         }
-        self.world = world
-        self.app = Plait(world.database.url, settings=Settings(**{**open_, **settings}))
-        self.kit = Kit(self.app, world.database)
+        self.harness = harness
+        self.app = Plait(harness.database.url, settings=Settings(**{**open_, **settings}))
+        self.kit = Kit(self.app, harness.database)
         install(self.app, resolve=resolve)
 
     async def run(self, definition: str, *, tenant: str = "default", options: Any = None, **payload: Any) -> JobRow:
-        """One job, as far as it goes now."""
-        job = await self.world.enqueue(definition, tenant=tenant, payload=payload, **(options or {}))
+        """Enqueue one job and run it until nothing can run now."""
+        job = await self.harness.enqueue(definition, tenant=tenant, payload=payload, **(options or {}))
         await self.kit.run_until_idle()
-        return await self.world.job(job)
+        return await self.harness.job(job)
 
     async def request(self, url: str, *, tenant: str = "default", options: Any = None, **payload: Any) -> JobRow:
         return await self.run("connector.http.request", tenant=tenant, options=options, url=url, **payload)
 
     async def last(self, job: UUID) -> AttemptRow:
-        return (await self.world.attempts(job))[-1]
+        return (await self.harness.attempts(job))[-1]
 
     async def again(self) -> None:
-        """Whatever waits for its next try gets it."""
+        """Advance the clock by a day, so that jobs that wait for a retry run again."""
         await self.kit.advance(days=1)
         await self.kit.run_until_idle()
 
 
 @pytest.fixture
-async def bench(world: World) -> AsyncIterator[Callable[..., Bench]]:
-    made: list[Bench] = []
+async def new_runner(harness: Harness) -> AsyncIterator[Callable[..., ConnectorRunner]]:
+    made: list[ConnectorRunner] = []
 
-    def make(*ports: int, **settings: Any) -> Bench:
+    def make(*ports: int, **settings: Any) -> ConnectorRunner:
         settings.setdefault("connector_ports", ",".join(map(str, (80, 443, *ports))))
-        made.append(Bench(world, **settings))
+        made.append(ConnectorRunner(harness, **settings))
         return made[-1]
 
     yield make

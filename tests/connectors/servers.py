@@ -1,4 +1,4 @@
-"""Servers of the tests' own: one that answers as it is told, canaries that nobody may touch, and a DNS server that changes its mind."""
+"""Test servers: one with configurable responses, canaries that must receive no request, and a DNS server that changes its answers."""
 
 import asyncio
 import ssl
@@ -85,7 +85,7 @@ async def serving(
 
 @dataclass
 class Canary:
-    """Listens on every address of this machine, for both versions of IP. Whoever connects is counted."""
+    """Listens on every address of this machine, for both versions of IP. Every connection is counted."""
 
     port: int
     connections: int = 0

@@ -1,4 +1,4 @@
-"""S18: a secret of the environment, whatever handlers do with it, is in no table, no log line, no answer and no report."""
+"""S18: a secret of the environment is in no table, log line, response or report, whatever handlers do with it."""
 
 import io
 import json
@@ -15,13 +15,13 @@ from plait.runtime.secrets import SecretMissing, learn_environment, read_secret
 from plait.runtime.settings import Settings
 from plait.testing import Kit
 
-from ..api.calling import Calling
-from ..world import World
+from ..api.api_client import ApiClient
+from ..harness import Harness
 from . import canary_jobs
-from .conftest import MASTER, Bench
+from .conftest import MASTER, ConnectorRunner
 from .servers import Reply, Seen, serving
 
-MakeBench = Callable[..., Bench]
+NewRunner = Callable[..., ConnectorRunner]
 SECRET = 'Can"ary\\-7f3e/9b+21c0=ü'
 FORMS = [SECRET, json.dumps(SECRET)[1:-1], json.dumps(SECRET, ensure_ascii=False)[1:-1], "7f3e/9b+21c0"]
 """As it is, as JSON has it, and the part of it that no form changes."""
@@ -45,12 +45,12 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
     structlog.reset_defaults()
 
 
-async def everything(world: World) -> str:
+async def everything(harness: Harness) -> str:
     """Every row of every table, as text."""
-    tables = await world.rows(
+    tables = await harness.rows(
         "select relname from pg_class where relnamespace = 'plait'::regnamespace and relkind in ('r', 'p', 'm')"
     )
-    rows = [await world.rows(f"select t::text from plait.{name} t") for (name,) in tables]
+    rows = [await harness.rows(f"select t::text from plait.{name} t") for (name,) in tables]
     return "\n".join(row[0] for found in rows for row in found)
 
 
@@ -59,9 +59,11 @@ def assert_absent(text: str, where: str) -> None:
     assert not found, f"{where}: {text[max(0, text.find(found[0]) - 200) : text.find(found[0]) + 100]}"
 
 
-async def test_what_handlers_do_with_a_secret_is_written_nowhere(world: World, secret: str, log: io.StringIO) -> None:
+async def test_what_handlers_do_with_a_secret_is_written_nowhere(
+    harness: Harness, secret: str, log: io.StringIO
+) -> None:
     app = canary_jobs.app
-    kit = Kit(app, world.database)
+    kit = Kit(app, harness.database)
     kit.enter()
     try:
         for how in canary_jobs.HOWS:
@@ -74,7 +76,7 @@ async def test_what_handlers_do_with_a_secret_is_written_nowhere(world: World, s
         await kit.run_until_idle()
     finally:
         await kit.exit()
-    text = await everything(world)
+    text = await everything(harness)
     assert text.count(redaction.HIDDEN) >= 12
     assert_absent(text, "a table")
     lines = log.getvalue().splitlines()
@@ -82,7 +84,7 @@ async def test_what_handlers_do_with_a_secret_is_written_nowhere(world: World, s
     for line in lines:
         assert isinstance(json.loads(line), dict)  # S19: one object a line
     assert_absent(log.getvalue(), "the log")
-    async with Calling.over(world) as api:
+    async with ApiClient.over(harness) as api:
         admin = await api.acting("admin")
         jobs = await admin.ok("GET", "/jobs", params={"limit": 1000})
         assert_absent(json.dumps(jobs, ensure_ascii=False), "the API")
@@ -92,10 +94,10 @@ async def test_what_handlers_do_with_a_secret_is_written_nowhere(world: World, s
 
 
 async def test_what_connectors_send_and_get_back_is_written_nowhere(
-    bench: MakeBench, world: World, secret: str, log: io.StringIO
+    new_runner: NewRunner, harness: Harness, secret: str, log: io.StringIO
 ) -> None:
     def reflect(seen: Seen) -> Reply:
-        """It gives back all that it got, in every part of an answer."""
+        """It returns everything that it received, in every part of a response."""
         got = seen.headers.get("x-key", "none").encode("latin-1")
         status = int(seen.target.split("?")[0][1:])
         return Reply(
@@ -103,27 +105,27 @@ async def test_what_connectors_send_and_get_back_is_written_nowhere(
         )
 
     async with serving(reflect) as server:
-        here = bench(server.port, connector_secrets="CANARY:127.0.0.1")
+        runner = new_runner(server.port, connector_secrets="CANARY:127.0.0.1")
         for status in (200, 400, 503):
-            await here.request(
+            await runner.request(
                 f"http://127.0.0.1:{server.port}/{status}",
                 method="POST",
                 headers={"X-Key": "{{secret.CANARY}}"},
                 json={"key": "{{secret.CANARY}}", "deep": ["{{secret.CANARY}}"]},
             )
-        await here.request(f"http://127.0.0.1:{server.port}/200", headers={"X-Bad\n": "{{secret.CANARY}}"})
-        await here.request(f"http://10.0.0.1:{server.port}/200", headers={"X": "{{secret.CANARY}}"})
+        await runner.request(f"http://127.0.0.1:{server.port}/200", headers={"X-Bad\n": "{{secret.CANARY}}"})
+        await runner.request(f"http://10.0.0.1:{server.port}/200", headers={"X": "{{secret.CANARY}}"})
         assert len(server.seen) == 3
         assert json.loads(server.seen[0].body)["key"] == secret
-        await world.store.endpoints.set_endpoint(
+        await harness.store.endpoints.set_endpoint(
             "mine", {"url": f"http://127.0.0.1:{server.port}/400", "statuses": ["failed", "succeeded"]}
         )
-        await here.run("connector.webhook.deliver", endpoint="mine", type="t")
+        await runner.run("connector.webhook.deliver", endpoint="mine", type="t")
         reports = []
         for format_ in ("json", "html", "csv"):
-            job = await here.run("connector.report.generate", report="jobs", format=format_)
-            reports.append((await here.last(job.id)).result or "")
-        text = await everything(world)
+            job = await runner.run("connector.report.generate", report="jobs", format=format_)
+            reports.append((await runner.last(job.id)).result or "")
+        text = await everything(harness)
         assert redaction.HIDDEN in text
         for where, said in (("a table", text), ("the log", log.getvalue()), *(("a report", one) for one in reports)):
             assert_absent(said, where)
@@ -131,21 +133,21 @@ async def test_what_connectors_send_and_get_back_is_written_nowhere(
 
 
 async def test_a_commands_output_is_redacted(
-    world: World, secret: str, log: io.StringIO, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, secret: str, log: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from plait import Plait
 
-    app = Plait(world.database.url, settings=Settings(poll=0.05, listen=False))
+    app = Plait(harness.database.url, settings=Settings(poll=0.05, listen=False))
     show = "import os, sys; s = os.environ['PLAIT_SECRET_CANARY']; print(s); print('x' * 65500 + s, file=sys.stderr); sys.exit(3)"
     app.command("show", sys.executable, ["-c", show], env=["PLAIT_SECRET_CANARY"], retries=0)
-    kit = Kit(app, world.database)
-    job = await world.enqueue("show", max_attempts=1)
+    kit = Kit(app, harness.database)
+    job = await harness.enqueue("show", max_attempts=1)
     await kit.run_until_idle()
     await app.close()
-    assert await world.status(job) == "dead_letter"
-    assert_absent(await everything(world), "a table")
+    assert await harness.status(job) == "dead_letter"
+    assert_absent(await everything(harness), "a table")
     assert_absent(log.getvalue(), "the log")
-    assert redaction.HIDDEN in await everything(world)
+    assert redaction.HIDDEN in await everything(harness)
 
 
 def test_a_secret_has_a_name_and_is_nothing_else(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:

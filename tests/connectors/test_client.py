@@ -1,4 +1,4 @@
-"""The way out itself: names and certificates, redirects, bounds and time."""
+"""The HTTP client: names and certificates, redirects, size limits and timeouts."""
 
 import gzip
 import ssl

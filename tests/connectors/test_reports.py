@@ -1,4 +1,4 @@
-"""`connector.report.generate`: numbers that are right, of the tenant's own jobs, in forms that run nothing (S20)."""
+"""`connector.report.generate`: correct numbers of the tenant's own jobs, in formats without active content (S20)."""
 
 import csv
 import io
@@ -12,38 +12,38 @@ import pytest
 
 from plait.connectors.report_forms import Chart, Report, Table, as_csv, as_html, cell, svg
 
-from ..world import World
-from .conftest import Bench
+from ..harness import Harness
+from .conftest import ConnectorRunner
 
-MakeBench = Callable[..., Bench]
+NewRunner = Callable[..., ConnectorRunner]
 NASTY = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(1)", "\t=1", "\r=1", " =1", "|x", "%0A", "<script>alert(1)</script>", '"><svg onload=x>', "{{7*7000}}",
          "{% raw %}", "a,b;c\n=d", "&lt;", "javascript:x", "]]>", "<!--"]  # fmt: skip
 
 
-async def some_jobs(world: World, tenant: str = "default") -> None:
-    worker = await world.worker(definitions=["add"])
+async def some_jobs(harness: Harness, tenant: str = "default") -> None:
+    worker = await harness.worker(definitions=["add"])
     for n in range(5):
-        await world.enqueue("add", tenant=tenant, max_attempts=1)
+        await harness.enqueue("add", tenant=tenant, max_attempts=1)
         lease = await worker.claim_one()
-        await world.advance(seconds=n)
+        await harness.advance(seconds=n)
         await (worker.fail(lease) if n == 0 else worker.succeed(lease, ran_ms=1000 * n))
-    await world.enqueue("other", tenant=tenant)
-    await world.store.leader.roll_up()
+    await harness.enqueue("other", tenant=tenant)
+    await harness.store.leader.roll_up()
 
 
-async def report(here: Bench, *, tenant: str = "default", **payload: Any) -> Any:
-    job = await here.run("connector.report.generate", tenant=tenant, **payload)
-    last = await here.last(job.id)
+async def report(runner: ConnectorRunner, *, tenant: str = "default", **payload: Any) -> Any:
+    job = await runner.run("connector.report.generate", tenant=tenant, **payload)
+    last = await runner.last(job.id)
     assert job.status == "succeeded", last.error
     return json.loads(last.result or "")["content"]
 
 
-async def test_how_jobs_went_by_definition_and_over_time(bench: MakeBench, world: World) -> None:
-    await some_jobs(world)
-    await some_jobs(world, "b")
-    here = bench()
-    await world.advance(minutes=1)
-    found = await report(here, report="jobs")
+async def test_how_jobs_went_by_definition_and_over_time(new_runner: NewRunner, harness: Harness) -> None:
+    await some_jobs(harness)
+    await some_jobs(harness, "b")
+    runner = new_runner()
+    await harness.advance(minutes=1)
+    found = await report(runner, report="jobs")
     assert {name: found["totals"][name] for name in ("jobs", "live", "succeeded", "dead_letter", "attempts")} == {
         "jobs": 6, "live": 1, "succeeded": 4, "dead_letter": 1, "attempts": 5,
     }  # fmt: skip
@@ -52,44 +52,44 @@ async def test_how_jobs_went_by_definition_and_over_time(bench: MakeBench, world
     assert kinds["other"]["live"] == 1
     assert sum(row["succeeded"] for row in found["tables"][1]["rows"]) == 4
     assert found["notes"] == []
-    before = await report(here, report="jobs", end="2029-01-01T00:00:00Z", days=7)
+    before = await report(runner, report="jobs", end="2029-01-01T00:00:00Z", days=7)
     assert before["totals"]["jobs"] == 0
 
 
-async def test_what_a_tenant_uses_and_may(bench: MakeBench, world: World) -> None:
-    await world.tenant("acme", name="Acme", max_queued=50)
-    await world.trigger("t", tenant="acme", cron="0 2 * * *")
-    await some_jobs(world, "acme")
-    found = (await report(bench(), tenant="acme", report="usage"))["totals"]
+async def test_what_a_tenant_uses_and_may(new_runner: NewRunner, harness: Harness) -> None:
+    await harness.tenant("acme", name="Acme", max_queued=50)
+    await harness.trigger("t", tenant="acme", cron="0 2 * * *")
+    await some_jobs(harness, "acme")
+    found = (await report(new_runner(), tenant="acme", report="usage"))["totals"]
     assert (found["slug"], found["max_queued"], found["triggers"], found["endpoints"]) == ("acme", 50, 1, 0)
     assert (found["enqueued"], found["succeeded"], found["dead_letter"]) == (6, 4, 1)
 
 
-async def test_a_workflow_as_a_whole_and_only_ones_own(bench: MakeBench, world: World) -> None:
-    here = bench()
+async def test_a_workflow_as_a_whole_and_only_ones_own(new_runner: NewRunner, harness: Harness) -> None:
+    runner = new_runner()
 
-    @here.app.job
+    @runner.app.job
     async def child(n: int) -> int:
         return n
 
-    @here.app.job
+    @runner.app.job
     async def parent() -> int:
         return len(await child.map([(n,) for n in range(3)]))
 
     handle = await parent.enqueue()
-    await here.kit.run_until_idle()
-    found = await report(here, report="workflow", job_id=str(handle.id))
+    await runner.kit.run_until_idle()
+    found = await report(runner, report="workflow", job_id=str(handle.id))
     assert (found["totals"]["jobs"], found["totals"]["succeeded"]) == (4, 4)
     assert {row["definition"]: row["jobs"] for row in found["tables"][0]["rows"]} == {"parent": 1, "child": 3}
-    await world.tenant("b")
-    theirs = await here.run("connector.report.generate", tenant="b", report="workflow", job_id=str(handle.id))
-    assert (theirs.status, (await here.last(theirs.id)).error) == ("failed", f"there is no job {handle.id}")
+    await harness.tenant("b")
+    theirs = await runner.run("connector.report.generate", tenant="b", report="workflow", job_id=str(handle.id))
+    assert (theirs.status, (await runner.last(theirs.id)).error) == ("failed", f"there is no job {handle.id}")
 
 
 @pytest.mark.parametrize("payload", [{"report": "x"}, {"report": "jobs", "days": 91}, {"report": "jobs", "days": 0}, {"report": "workflow"},
                                      {"report": "jobs", "end": "2030-01-01T00:00:00"}, {"report": "jobs", "format": "pdf"}])  # fmt: skip
-async def test_a_report_that_there_is_not_fails_for_good(bench: MakeBench, payload: dict[str, Any]) -> None:
-    assert (await bench().run("connector.report.generate", **payload)).status == "failed"
+async def test_a_report_that_there_is_not_fails_for_good(new_runner: NewRunner, payload: dict[str, Any]) -> None:
+    assert (await new_runner().run("connector.report.generate", **payload)).status == "failed"
 
 
 def nasty() -> Report:
@@ -154,10 +154,10 @@ def test_charts_of_nothing_and_of_one() -> None:
 
 
 @pytest.mark.parametrize("format_", ["html", "csv"])
-async def test_forms_of_a_real_report(bench: MakeBench, world: World, format_: str) -> None:
-    await world.define("=HYPERLINK(1)")
-    job: UUID = await world.enqueue("=HYPERLINK(1)")
-    await world.cancel(job)
-    await world.advance(seconds=1)
-    found = await report(bench(), report="jobs", format=format_)
+async def test_forms_of_a_real_report(new_runner: NewRunner, harness: Harness, format_: str) -> None:
+    await harness.define("=HYPERLINK(1)")
+    job: UUID = await harness.enqueue("=HYPERLINK(1)")
+    await harness.cancel(job)
+    await harness.advance(seconds=1)
+    found = await report(new_runner(), report="jobs", format=format_)
     assert ("'=HYPERLINK(1)" in found) if format_ == "csv" else ("<svg" in found)

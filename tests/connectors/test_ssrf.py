@@ -1,4 +1,4 @@
-"""S9, T120 to T122: no URL, redirect or name server brings a request to where it may not go. 0 connections to canaries."""
+"""S9, T120 to T122: no URL, redirect or DNS server makes a request reach a forbidden address. No connection reaches a canary."""
 
 import asyncio
 import contextlib
@@ -13,8 +13,8 @@ from plait.connectors.policy import Hosts, Policy
 from plait.connectors.urls import Refused, parse
 from plait.model.errors import InvalidDefinition
 
-from .corpus import URLS
 from .servers import Reply, answering, canary, rebinding, serving
+from .ssrf_urls import URLS
 
 ANY = Hosts.of(["*"], what="test")
 
@@ -54,7 +54,7 @@ async def test_no_url_of_the_corpus_is_connected_to() -> None:
 
 
 async def _public_is_loopback(host: str, port: int) -> Sequence[Address]:
-    """What a hostile name server would say of its own name; the system is asked about all others."""
+    """Answers like a hostile DNS server for its own name; all other names are resolved by the system."""
     return [ip_address("127.0.0.1")] if host == "public.example" else await look_up(host, port)
 
 

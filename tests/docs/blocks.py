@@ -1,7 +1,7 @@
-"""The fenced blocks of a page, and how they run: a page is one program, from its first block to its last.
+"""The code blocks of a page, and how they run: a page is one program, from its first block to its last.
 
-A Python block that begins with `# name.py` is also that file, which later blocks and commands may use. An HTML comment that
-begins with `test` is Python too, which readers do not see: it checks what the blocks before it have made. Names that end in
+A Python block that begins with `# name.py` is also written to that file, which later blocks and commands may use. An HTML comment
+that begins with `test` is Python code that readers do not see: it checks the blocks before it. Files whose names end in
 _test.py or begin with test_ are run by pytest.
 """
 

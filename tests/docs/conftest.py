@@ -1,4 +1,4 @@
-"""A database whose clock runs, with a client's login and a table, for pages and examples as a reader would run them."""
+"""A database with the real clock, a client's login and a table, for pages and examples."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -19,7 +19,7 @@ WorkOn = Callable[[Callable[[], object]], AbstractAsyncContextManager[None]]
 
 
 @pytest.fixture
-async def real_database(server: TestServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[TestDatabase]:
+async def real_clock_database(server: TestServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[TestDatabase]:
     database = await server.create_database(fake_clock=False)
     connection = await asyncpg.connect(database.admin_url)
     await connection.execute("select pg_advisory_lock(hashtext('plait tests: docs'))")

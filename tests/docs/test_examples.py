@@ -1,4 +1,4 @@
-"""Every example runs, and prints what it says it prints."""
+"""Every example runs, and prints what its comments say."""
 
 import importlib
 import sys
@@ -20,12 +20,12 @@ EXAMPLES = sorted(
 @pytest.mark.parametrize("name", EXAMPLES)
 async def test_an_example_prints_what_it_says(
     name: str,
-    real_database: TestDatabase,
+    real_clock_database: TestDatabase,
     work_on: WorkOn,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("DATABASE_URL", real_database.url_for(CLIENT))
+    monkeypatch.setenv("DATABASE_URL", real_clock_database.url_for(CLIENT))
     monkeypatch.syspath_prepend(str(ROOT / "examples"))
     module = importlib.import_module(name)
     try:

@@ -1,4 +1,4 @@
-"""Every Python block of the README and the docs runs, every command line names a command that there is, every link leads somewhere."""
+"""Every Python block of the README and the docs runs, every command line names an existing command, and no link is broken."""
 
 import asyncio
 import re
@@ -29,11 +29,11 @@ def of(page: str, language: str) -> list[Block]:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if of(page, "python")])
 async def test_the_python_of_a_page_runs(
-    page: str, real_database: TestDatabase, work_on: WorkOn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: str, real_clock_database: TestDatabase, work_on: WorkOn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
-    conn = await asyncpg.connect(real_database.url_for(CLIENT))
-    namespace: dict[str, Any] = {"__name__": "page", "conn": conn, "client_url": real_database.url_for(CLIENT)}
+    conn = await asyncpg.connect(real_clock_database.url_for(CLIENT))
+    namespace: dict[str, Any] = {"__name__": "page", "conn": conn, "client_url": real_clock_database.url_for(CLIENT)}
     before = set(sys.modules)
     try:
         async with work_on(lambda: namespace.get("app")):
@@ -62,7 +62,7 @@ async def run_pytest(directory: Path) -> None:
     assert b"4 passed" in output
 
 
-async def test_the_hello_of_the_readme_is_the_example_and_says_hello(real_database: TestDatabase) -> None:
+async def test_the_hello_of_the_readme_is_the_example_and_says_hello(real_clock_database: TestDatabase) -> None:
     example = (ROOT / "examples" / "hello.py").read_text()
     (hello,) = [block for block in of("README.md", "python") if block.file == "hello.py"]
     assert hello.text.removeprefix("# hello.py\n") == example
@@ -72,7 +72,7 @@ async def test_the_hello_of_the_readme_is_the_example_and_says_hello(real_databa
         str(Path(sys.executable).parent / "plait"),
         *command[1:],
         cwd=ROOT / "examples",
-        env={"PLAIT_DATABASE_URL": real_database.url, "PATH": ""},
+        env={"PLAIT_DATABASE_URL": real_clock_database.url, "PATH": ""},
         stdout=asyncio.subprocess.PIPE,
     )
     output, _ = await asyncio.wait_for(process.communicate(), 180)

@@ -1,4 +1,4 @@
-"""docs/reference is what the code says of itself."""
+"""docs/reference matches the code."""
 
 import importlib.util
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""Each finding of the doctor's is provoked for real, and found; a healthy system has none."""
+"""Each finding of the doctor is provoked and found; a healthy system has none."""

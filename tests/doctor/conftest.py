@@ -5,7 +5,7 @@ import pytest
 from plait import Plait
 from plait.testing import Kit, TestDatabase
 
-from ..world import World
+from ..harness import Harness
 
 
 @pytest.fixture
@@ -25,8 +25,8 @@ def kit(plait: Kit) -> Kit:
 
 
 @pytest.fixture
-async def broken(plait_database: TestDatabase) -> AsyncIterator[World]:
-    """A database of its own that the test damages: nobody looks at its end whether all is well."""
-    world = await World.open(plait_database)
-    yield world
-    await world.close()
+async def unchecked_harness(plait_database: TestDatabase) -> AsyncIterator[Harness]:
+    """A harness over a database that the test damages, so the invariants are not checked."""
+    harness = await Harness.open(plait_database)
+    yield harness
+    await harness.close()

@@ -1,4 +1,4 @@
-"""`plait doctor` as a whole: a healthy system has no finding; the way to the database and the schema are looked at too."""
+"""`plait doctor`: no finding on a healthy system; checks of the connection and of the schema."""
 
 import asyncio
 import re
@@ -10,16 +10,16 @@ import asyncpg
 import pytest
 
 from plait.cli import doctor
-from plait.cli.failures import ExitCode
+from plait.cli.errors import ExitCode
 from plait.testing import TestDatabase, TestServer
 
-from ..cli.calling import Ran, call, started, wait_for_line
+from ..cli.cli_runner import CliResult, call, started, wait_for_line
 from ..cli.conftest import SHOP
 from ..cli.test_services import wait_until
-from ..pooler import ways
+from ..connection_modes import connection_mode
 
 ROOT = Path(__file__).resolve().parents[2]
-Doctor = Callable[..., Ran]
+Doctor = Callable[..., CliResult]
 
 
 @pytest.fixture
@@ -167,9 +167,9 @@ def test_a_pooler_in_transaction_mode_is_seen_with_what_it_breaks(
     database: TestDatabase, server: TestServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """T110."""
-    if ways.pgbouncer() is None:
-        pytest.skip(ways.MISSING)
-    with ways._running(server.admin_url) as port:
+    if connection_mode.pgbouncer() is None:
+        pytest.skip(connection_mode.MISSING)
+    with connection_mode.running_pgbouncer(server.admin_url) as port:
         url = f"postgresql://plait_dev@127.0.0.1:{port}/{database.name}?sslmode=disable"
         assert "pooler_prepared" in findings(url), "Debian's is older than 1.21"
         monkeypatch.setenv("PLAIT_POOLER", "1")

@@ -1,4 +1,4 @@
-"""What the server's catalogue tells: each provoked on a real server."""
+"""Findings from the server's catalogue, each provoked on a real server."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,8 +10,8 @@ from plait.store import Store
 from plait.store.health import Finding
 from plait.testing import TestDatabase, TestServer
 
+from ..harness import Harness
 from ..replication import servers
-from ..world import World
 
 
 async def found(store: Store, code: str, **limits: float) -> Finding | None:
@@ -19,35 +19,37 @@ async def found(store: Store, code: str, **limits: float) -> Finding | None:
     return findings.get(code)
 
 
-async def test_a_transaction_that_stays_open_is_found_and_named(broken: World) -> None:
+async def test_a_transaction_that_stays_open_is_found_and_named(unchecked_harness: Harness) -> None:
     """T114, F23: everything else slows down behind it."""
-    holder = await asyncpg.connect(broken.database.url, server_settings={"application_name": "report"})
+    holder = await asyncpg.connect(unchecked_harness.database.url, server_settings={"application_name": "report"})
     try:
-        assert await found(broken.store, "old_transaction", old_s=0) is None
+        assert await found(unchecked_harness.store, "old_transaction", old_s=0) is None
         transaction = holder.transaction(isolation="repeatable_read")
         await transaction.start()
         await holder.fetchval("select count(*) from plait.installed")
-        finding = await found(broken.store, "old_transaction", old_s=0)
+        finding = await found(unchecked_harness.store, "old_transaction", old_s=0)
         assert finding is not None
         assert finding.evidence["pid"] == holder.get_server_pid()
         assert finding.evidence["application"] == "report"
         assert str(holder.get_server_pid()) in finding.advice
-        assert await found(broken.store, "old_transaction", old_s=3600) is None
+        assert await found(unchecked_harness.store, "old_transaction", old_s=3600) is None
         await transaction.rollback()
-        assert await found(broken.store, "old_transaction", old_s=0) is None
+        assert await found(unchecked_harness.store, "old_transaction", old_s=0) is None
     finally:
         await holder.close()
 
 
-async def test_a_login_that_may_not_see_others_transactions_sees_how_many_began_meanwhile(broken: World) -> None:
-    holder = await asyncpg.connect(broken.database.admin_url)  # somebody else's: no time is shown
+async def test_a_login_that_may_not_see_others_transactions_sees_how_many_began_meanwhile(
+    unchecked_harness: Harness,
+) -> None:
+    holder = await asyncpg.connect(unchecked_harness.database.admin_url)  # somebody else's: no time is shown
     try:
         transaction = holder.transaction(isolation="repeatable_read")
         await transaction.start()
         await holder.fetchval("select 1 from pg_class limit 1")
-        assert await found(broken.store, "old_transaction", old_s=0, old_xids=20_000) is None
-        await broken.admin.execute(SPEND)
-        finding = await found(broken.store, "old_transaction", old_s=0, old_xids=20_000)
+        assert await found(unchecked_harness.store, "old_transaction", old_s=0, old_xids=20_000) is None
+        await unchecked_harness.admin.execute(SPEND)
+        finding = await found(unchecked_harness.store, "old_transaction", old_s=0, old_xids=20_000)
         assert finding is not None
         assert finding.evidence["since"] is None
         assert finding.evidence["xids"] > 20_000
@@ -59,54 +61,54 @@ async def test_a_login_that_may_not_see_others_transactions_sees_how_many_began_
 SPEND = "do $$ begin for i in 1..25000 loop perform pg_current_xact_id(); commit; end loop; end $$"
 
 
-async def test_dead_rows_are_found_and_then_the_room_that_they_leave(broken: World) -> None:
-    await broken.admin.execute("alter table plait.live set (autovacuum_enabled = false)")
-    finding = await found(broken.store, "autovacuum_off")
+async def test_dead_rows_are_found_and_then_the_room_that_they_leave(unchecked_harness: Harness) -> None:
+    await unchecked_harness.admin.execute("alter table plait.live set (autovacuum_enabled = false)")
+    finding = await found(unchecked_harness.store, "autovacuum_off")
     assert finding is not None
     assert finding.evidence["table"] == "live"
-    transaction = broken.admin.transaction()
+    transaction = unchecked_harness.admin.transaction()
     await transaction.start()
-    await broken.admin.execute(
+    await unchecked_harness.admin.execute(
         "insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, queue, definition)"
         " select gen_random_uuid(), gen_random_uuid(), plait.now(), 100, 5, 'queued', 'default', 'add'"
         " from generate_series(1, 200000)"
     )
     await transaction.rollback()
-    await broken.enqueue("add")  # at the end of the table: it can't be cut off
-    await broken.admin.execute("select pg_stat_force_next_flush()")
-    await broken.admin.execute("select 1")
-    finding = await found(broken.store, "dead_rows")
+    await unchecked_harness.enqueue("add")  # at the end of the table: it can't be cut off
+    await unchecked_harness.admin.execute("select pg_stat_force_next_flush()")
+    await unchecked_harness.admin.execute("select 1")
+    finding = await found(unchecked_harness.store, "dead_rows")
     assert finding is not None
     assert finding.evidence["dead"] > 50_000
     assert finding.evidence["table"] == "live"
-    await broken.admin.execute("vacuum plait.live")
-    await broken.admin.execute("alter table plait.live reset (autovacuum_enabled)")
-    assert await found(broken.store, "dead_rows") is None
-    finding = await found(broken.store, "bloat")
+    await unchecked_harness.admin.execute("vacuum plait.live")
+    await unchecked_harness.admin.execute("alter table plait.live reset (autovacuum_enabled)")
+    assert await found(unchecked_harness.store, "dead_rows") is None
+    finding = await found(unchecked_harness.store, "bloat")
     assert finding is not None
     assert finding.evidence["bytes"] > 64 * 1024 * 1024
-    await broken.admin.execute("vacuum full plait.live")
-    assert await found(broken.store, "bloat") is None
-    assert await found(broken.store, "autovacuum_off") is None
+    await unchecked_harness.admin.execute("vacuum full plait.live")
+    assert await found(unchecked_harness.store, "bloat") is None
+    assert await found(unchecked_harness.store, "autovacuum_off") is None
 
 
-async def test_an_index_that_was_never_finished_is_found_and_the_claim_misses_it(broken: World) -> None:
-    assert await found(broken.store, "invalid_index") is None
-    assert "live_claim" in await broken.store.health.claim_plan()
-    await broken.admin.execute(
+async def test_an_index_that_was_never_finished_is_found_and_the_claim_misses_it(unchecked_harness: Harness) -> None:
+    assert await found(unchecked_harness.store, "invalid_index") is None
+    assert "live_claim" in await unchecked_harness.store.health.claim_plan()
+    await unchecked_harness.admin.execute(
         "update pg_index set indisvalid = false where indexrelid = 'plait.live_claim'::regclass"
     )  # as a CREATE INDEX CONCURRENTLY leaves it that fails
-    finding = await found(broken.store, "invalid_index")
+    finding = await found(unchecked_harness.store, "invalid_index")
     assert finding is not None
     assert finding.evidence["index"] == "live_claim"
-    assert "live_claim" not in await broken.store.health.claim_plan()
+    assert "live_claim" not in await unchecked_harness.store.health.claim_plan()
 
 
-async def test_the_claim_goes_by_its_index_whatever_the_statistics_say(broken: World) -> None:
-    await broken.enqueue_many("add", 300)
+async def test_the_claim_goes_by_its_index_whatever_the_statistics_say(unchecked_harness: Harness) -> None:
+    await unchecked_harness.enqueue_many("add", 300)
     for statement in ("analyze plait.live", "delete from plait.live", "vacuum plait.live"):
-        await broken.admin.execute(statement)
-        assert "Index Scan using live_claim" in await broken.store.health.claim_plan()
+        await unchecked_harness.admin.execute(statement)
+        assert "Index Scan using live_claim" in await unchecked_harness.store.health.claim_plan()
 
 
 @pytest.fixture
@@ -164,6 +166,6 @@ async def _notifications(store: Store, admin: asyncpg.Connection, apart: TestDat
         assert finding.evidence["full"] > 0.5
     finally:
         await ear.close()
-    await admin.execute("listen plait; select pg_notify('plait', 'on'); unlisten *")  # whoever reads, cleans up
+    await admin.execute("listen plait; select pg_notify('plait', 'on'); unlisten *")  # a reader cleans up
     while await admin.fetchval("select pg_notification_queue_usage()") > 0.5:
         await asyncio.sleep(0.01)

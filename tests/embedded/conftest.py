@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .launching import eventually, postmasters
+from .processes import eventually, postmasters
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The keeper as a program: what it loads, and how it bounds its log."""
+"""The keeper as a program: the modules that it imports, and the limit of its log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from plait.embedded.keeper.files import Lock
 from plait.embedded.keeper.process import LOG_LIMIT
 from plait.embedded.postgres import PROGRAM, EmbeddedPostgres
 
-from .launching import eventually, keeper_of, query
+from .processes import eventually, keeper_of, query
 
 LOADED = "import json, sys; sys.path[:0] = sys.argv[1:]; import keeper.process; print(json.dumps(sorted(sys.modules)))"
 

@@ -1,4 +1,4 @@
-"""The life of an embedded Postgres, with real servers, real signals and real crashes."""
+"""Start, sharing and stop of an embedded Postgres, with real servers, signals and crashes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from plait.embedded.postgres_errors import (
     UnsafeSetting,
 )
 
-from .launching import (
+from .processes import (
     children_of,
     cluster_state,
     eventually,

@@ -1,4 +1,4 @@
-"""Where the files go, as whom Postgres runs, and what happens where root's substitute can't pass."""
+"""The location of the files, the user that runs Postgres, and directories that this user can't enter."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from plait.embedded.postgres_errors import (
 )
 from plait.embedded.postgres_place import choose_data_dir
 from plait.model.errors import StorageFailed
-from plait.runtime.objects import open_objects
+from plait.runtime.object_storage import open_objects
 
-from .launching import eventually, postmasters, query
+from .processes import eventually, postmasters, query
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: only root runs Postgres as somebody else")
 

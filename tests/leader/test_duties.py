@@ -1,4 +1,4 @@
-"""A duty that breaks is tried again, and takes no other with it."""
+"""A duty that fails is retried, and does not affect the others."""
 
 import asyncio
 

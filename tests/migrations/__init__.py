@@ -1,1 +1,1 @@
-"""How a database comes to this version's schema, from nothing or from an older one, and on which servers."""
+"""Migrations: from an empty database or an older release to this schema, and on every supported server."""

@@ -1,4 +1,4 @@
-"""All that the catalogue says of schema plait, as text without oids: two databases are the same when these are."""
+"""The catalogue of schema plait as text without oids, to compare two databases."""
 
 import asyncpg
 

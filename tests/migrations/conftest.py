@@ -45,7 +45,7 @@ def pristine(request: pytest.FixtureRequest) -> Iterator[TestServer]:
 
 @pytest.fixture
 async def bare(pristine: TestServer) -> AsyncIterator[TestServer]:
-    """The pristine server, without plait's roles or any other. What a test makes there goes with it."""
+    """The pristine server, without plait's roles or any other. Databases and roles that a test creates there are dropped."""
     yield pristine
     connection = await asyncpg.connect(pristine.admin_url)
     made = "select datname from pg_database where datname like 'plait%'"

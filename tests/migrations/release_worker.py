@@ -1,6 +1,6 @@
 """A worker of one release, from its own source: `python -m tests.migrations.release_worker URL`, with that source first on the path.
 
-Says "ready" when it runs; ends on SIGTERM. It uses only what every release has had: `Plait`, `@app.job`, the worker.
+Prints "ready" when it runs; ends on SIGTERM. It uses only the interface that every release has: `Plait`, `@app.job`, the worker.
 """
 
 import asyncio

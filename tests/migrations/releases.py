@@ -11,7 +11,7 @@ from pathlib import Path
 from plait.store.migrate import SQL, schema_version
 from plait.testing import TestDatabase, TestServer
 
-from ..security.logins import as_superuser
+from ..access.logins import as_superuser
 from .snapshot import SNAPSHOTS
 
 NEXT_VERSION = schema_version() + 1

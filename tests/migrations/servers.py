@@ -1,4 +1,4 @@
-"""The Postgres versions that plait runs on, and where this machine may have their programs."""
+"""The supported Postgres versions, and the paths of their programs on this machine."""
 
 import importlib.util
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""Writes a snapshot: a database of this version, with something in every table and a job in every state.
+"""Write a snapshot: a database of this version, with rows in every table and a job in every state.
 
-A job says in its correlation_id which status it has, so that a test needs no list beside the dump.
+The correlation_id of a job is its status, so that a test needs no list besides the dump.
 """
 
 import asyncio
@@ -16,16 +16,16 @@ import uuid_utils.compat
 
 from plait.embedded import postgres_binaries
 from plait.model.roles import Role
-from plait.model.states import Ending, Status
+from plait.model.states import AttemptOutcome, Status
 from plait.store import Store
 from plait.store.audit import Entry
 from plait.store.migrate import schema_version
 from plait.store.new_jobs import NewJob
-from plait.store.trees import Checkpoint, Lease, NewChild, NewFanOut, StepKey
 from plait.store.workers import Claimed, Settlement
+from plait.store.workflows import Checkpoint, Lease, NewChild, NewFanOut, StepKey
 from plait.testing import TestDatabase, TestServer
 
-from ..security.logins import connected, show
+from ..access.logins import connected, show
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
 DEFAULT = UUID("00000000-0000-7000-8000-000000000000")
@@ -39,10 +39,10 @@ set role plait_owner;
 set check_function_bodies = off;
 """
 SETTLED = {
-    Status.SUCCEEDED: (Ending.SUCCEEDED, '{"n": 1}', None),
-    Status.FAILED: (Ending.FAILED, None, '{"permanent": true, "error": "no such file", "exit_code": 2}'),
-    Status.DEAD_LETTER: (Ending.FAILED, None, '{"error": "again and again", "traceback": "…"}'),
-    Status.SKIPPED: (Ending.SKIPPED, None, '{"reason": "nothing_to_do"}'),
+    Status.SUCCEEDED: (AttemptOutcome.SUCCEEDED, '{"n": 1}', None),
+    Status.FAILED: (AttemptOutcome.FAILED, None, '{"permanent": true, "error": "no such file", "exit_code": 2}'),
+    Status.DEAD_LETTER: (AttemptOutcome.FAILED, None, '{"error": "again and again", "traceback": "…"}'),
+    Status.SKIPPED: (AttemptOutcome.SKIPPED, None, '{"reason": "nothing_to_do"}'),
 }
 
 # To a job that runs: a child, one that follows it, one that depends on it, and a signal that it has not asked for yet.
@@ -154,7 +154,7 @@ async def fill(database: TestDatabase) -> None:
     await enqueue(Status.SCHEDULED)  # failed once, and waits for its second try
     job = await claim()
     detail = '{"error": "try again", "delay_s": 3600}'
-    await store.workers.settle(worker, [Settlement(job.job_id, job.attempt, Ending.FAILED, None, detail)])
+    await store.workers.settle(worker, [Settlement(job.job_id, job.attempt, AttemptOutcome.FAILED, None, detail)])
 
     await enqueue(Status.QUEUED, dedupe_key="queued", idempotency_key="queued")
     await enqueue(Status.QUEUED, "limited", limit_key="one")
@@ -185,7 +185,7 @@ async def fan_out(store: Store, worker: int, parent: Claimed, claim: Callable[[]
     """A step, and a fan-out of two children, one of which has ended. The parent waits for the other."""
     lease = Lease(worker, parent.job_id, parent.attempt)
     step = Checkpoint(lease, StepKey("", "fetch", 1, 1), "call", 1, "hash", '"page"', None)
-    assert await store.trees.save_steps(worker, [step]) == []
+    assert await store.workflows.save_steps(worker, [step]) == []
     fan_out = NewFanOut(
         id=uuid_utils.compat.uuid7(),
         key=StepKey("", "fan_out", 1, 2),
@@ -200,9 +200,9 @@ async def fan_out(store: Store, worker: int, parent: Claimed, claim: Callable[[]
         streamed=True,
     )
     children = [NewChild(id=uuid_utils.compat.uuid7(), definition="work", payload="{}") for _ in range(2)]
-    await store.trees.open_fan_out(lease, fan_out, children)
+    await store.workflows.open_fan_out(lease, fan_out, children)
     child = await claim()
-    await store.workers.settle(worker, [Settlement(child.job_id, child.attempt, Ending.SUCCEEDED, "1")])
+    await store.workers.settle(worker, [Settlement(child.job_id, child.attempt, AttemptOutcome.SUCCEEDED, "1")])
 
 
 async def trigger(store: Store, connection: asyncpg.Connection, tenant: UUID) -> None:
@@ -235,7 +235,7 @@ async def access(store: Store, tenant: UUID) -> None:
 
 
 async def connectors(store: Store, tenant: UUID) -> None:
-    """What a tenant has set, a server that failed, and a delivery of an outcome."""
+    """A tenant's settings of a connector, a server that failed, and a delivery of an outcome."""
     await store.connectors.set_connector("http", '{"timeout_s": 5}', tenant_id=tenant, by="cli")
     await store.connectors.report_request(tenant, "https://crm.example", ok=False)
     assert (await store.leader.announce())[0] > 0

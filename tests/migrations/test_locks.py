@@ -1,4 +1,4 @@
-"""What a migration locks: read from its text, true, and refused where all who work would have to wait."""
+"""The locks of a migration: read from its text, compared with the real ones, and rejected if all processes would have to wait."""
 
 import asyncio
 
@@ -7,12 +7,12 @@ import pytest
 
 from plait.model.errors import PlaitError
 from plait.store import migrate as migrating
-from plait.store.locks import Lock, locks_in, statements_in
 from plait.store.migrate import MigrationBlocks, migrate, migrations
+from plait.store.migration_locks import Lock, locks_in, statements_in
 from plait.testing import TestDatabase, TestServer
 
-from ..cli.calling import call
-from ..security.logins import as_superuser, connected
+from ..access.logins import as_superuser, connected
+from ..cli.cli_runner import call
 from .releases import NEXT_VERSION, frozen, next_migration
 
 STRENGTH = ["RowExclusiveLock", "ShareUpdateExclusiveLock", "ShareLock", "ShareRowExclusiveLock", "AccessExclusiveLock"]
@@ -109,7 +109,9 @@ def test_statements_are_told_apart_whatever_is_quoted_in_them() -> None:
 
 async def test_a_plan_tells_the_locks_and_touches_nothing(outdated: TestDatabase) -> None:
     async with connected(outdated.admin_url) as other:
-        await other.execute("begin; lock table plait.tenants in share mode")  # who would wait for it waits for ever
+        await other.execute(
+            "begin; lock table plait.tenants in share mode"
+        )  # a statement that waited for it would wait forever
         plan = await migrate(outdated.admin_url, plan_only=True)
         await other.execute("rollback")
     [column] = [lock for lock in plan.locks if lock.statement.startswith("alter table plait.tenants")]

@@ -1,4 +1,4 @@
-"""What `migrate` does: from nothing, from both sources the same, again, at once, and what it refuses."""
+"""`migrate`: on an empty database, with the same result from both sources, repeated, concurrent, and rejected."""
 
 import asyncio
 from pathlib import Path
@@ -9,11 +9,11 @@ import pytest
 from plait.model.errors import DatabaseUnreachable, PlaitError, SchemaOutdated
 from plait.store import Store
 from plait.store import migrate as migrating
+from plait.store.dev_login import ensure_dev_login
 from plait.store.migrate import Plan, migrate, migrate_connection, schema_version
-from plait.store.roles import ensure_dev_login
 from plait.testing import TestDatabase, TestServer
 
-from ..security.logins import as_superuser, connected
+from ..access.logins import as_superuser, connected
 from .catalogue import SECTIONS, catalogue
 
 NOTHING = Plan(installed=schema_version(), target=schema_version(), migrations=(), functions=False)
@@ -73,7 +73,7 @@ async def test_a_second_migrate_touches_nothing(empty: TestDatabase) -> None:
 
 
 async def state(connection: asyncpg.Connection) -> tuple[object, object, object]:
-    """What is installed, and the version of every row that describes it."""
+    """The installed version, and the version of every row that describes it."""
     row = await connection.fetchrow("select updated_at, functions_hash from plait.installed")
     functions = await connection.fetch(
         "select oid, xmin::text, ctid from pg_proc where pronamespace = 'plait'::regnamespace"
@@ -102,7 +102,7 @@ async def test_a_changed_function_is_replaced_in_place(empty: TestDatabase, tree
         assert (plan.installed, plan.migrations, plan.functions) == (schema_version(), (), True)
         with pytest.raises(asyncpg.PostgresError, match="an age is never negative"):
             await connection.execute("select plait.prune('-1 s')")
-        # In place: what workers have prepared, and what users' own views call, goes on working.
+        # In place: prepared statements of workers, and users' own views, continue to work.
         assert await connection.fetchval("select 'plait.uuidv7()'::regprocedure::oid") == oid
 
 

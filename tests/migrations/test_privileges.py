@@ -1,4 +1,4 @@
-"""Who may migrate, on each version of Postgres: what CREATEROLE means differs between them."""
+"""The privileges that migrate needs, on each version of Postgres: the meaning of CREATEROLE differs."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from plait.store import Store
 from plait.store.migrate import ROLES, SQL, migrate
 from plait.testing import TestDatabase, TestServer
 
-from ..security.logins import as_superuser, connected, outcome
+from ..access.logins import as_superuser, connected, outcome
 
 DBA = (SQL / "roles.sql").read_text()
 
@@ -55,7 +55,7 @@ async def test_a_login_with_createrole_migrates_its_own_database(bare: TestServe
         await operator.execute("create role runner login; grant plait_worker, plait_admin to runner")
         await operator.execute("create role app login")
     await (await Store.open(database.url_for("runner"))).close()
-    with pytest.raises(UnsafeRole):  # who can migrate can do everything, and is not who should run
+    with pytest.raises(UnsafeRole):  # a login that can migrate can do everything, so no service may use it
         await Store.open(url)
     assert (await migrate(url, grant_client="app")).grant_client == "app"
     async with connected(database.url_for("app")) as app:

@@ -1,6 +1,6 @@
-"""Processes of the release before continue while those of this one start: the functions that they call are there, and return the columns that they read.
+"""Processes of the previous release continue while this one starts: the functions that they call exist, and return the columns that they read.
 
-`OLDEST` in plait/store/migrate.py says how far back that holds. Whoever takes something away raises it, and says so in the changelog.
+`OLDEST` in plait/store/migrate.py is the oldest such release. When you remove something, raise it and add that to the changelog.
 """
 
 from typing import Any
@@ -10,11 +10,11 @@ import pytest
 
 from plait.model.errors import SchemaOutdated
 from plait.store import Store, health
+from plait.store.dev_login import ensure_dev_login
 from plait.store.migrate import OLDEST, migrate, schema_version
-from plait.store.roles import ensure_dev_login
 from plait.testing import TestDatabase, TestServer
 
-from ..security.logins import connected
+from ..access.logins import connected
 from .releases import NEXT_VERSION, frozen
 
 FUNCTIONS = """

@@ -1,19 +1,19 @@
-"""A database that the release before made, with jobs in every state, is migrated, and its jobs continue."""
+"""A database of the previous release, with jobs in every state, is migrated, and its jobs continue."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from plait.model.states import Ending, Status
+from plait.model.states import AttemptOutcome, Status
 from plait.store import Store
 from plait.store import migrate as migrating
+from plait.store.dev_login import ensure_dev_login
 from plait.store.migrate import migrate, migrate_connection, schema_version
-from plait.store.roles import ensure_dev_login
 from plait.store.workers import Settlement
 from plait.testing import TestDatabase, TestServer
 
-from ..security.logins import as_superuser, connected
+from ..access.logins import as_superuser, connected
 from .catalogue import catalogue
 from .releases import NEXT_NAME, NEXT_VERSION, frozen, loaded, next_release
 from .snapshot import snapshot
@@ -77,7 +77,7 @@ async def test_jobs_of_the_release_before_run_on(left: TestDatabase) -> None:
     )
     done = set()
     while claimed := await store.workers.claim(worker, "default", 10):
-        outcomes = [Settlement(job.job_id, job.attempt, Ending.SUCCEEDED, result="2") for job in claimed]
+        outcomes = [Settlement(job.job_id, job.attempt, AttemptOutcome.SUCCEEDED, result="2") for job in claimed]
         assert all(await store.workers.settle(worker, outcomes))
         done |= {job.job_id for job in claimed}
     assert done >= waiting

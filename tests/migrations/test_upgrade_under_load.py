@@ -1,4 +1,4 @@
-"""F25: a database is migrated while workers of the release before run on it, and new ones join them."""
+"""F25: a database is migrated while workers of the previous release run, and new workers join."""
 
 import asyncio
 import itertools
@@ -18,12 +18,12 @@ import pytest
 from plait.model.ids import DEFAULT_TENANT, new_id
 from plait.store import Store
 from plait.store import migrate as migrating
+from plait.store.dev_login import ensure_dev_login
 from plait.store.migrate import OLDEST, migrate, schema_version
 from plait.store.new_jobs import NewJob
-from plait.store.roles import ensure_dev_login
 from plait.testing import TestDatabase, TestServer
 
-from ..security.logins import connected
+from ..access.logins import connected
 from ..waiting import eventually
 from .releases import frozen, next_release
 
@@ -118,7 +118,7 @@ async def worker(url: str, source: Path) -> AsyncIterator[asyncio.subprocess.Pro
             process.terminate()
         await process.wait()
         await reading
-        # What a function that is replaced while it is called says is tried again, and told as a warning.
+        # The error of a function that is replaced during a call is retried, and logged as a warning.
         assert not [line for line in lines if b'"level": "error"' in line or b"Traceback" in line], lines
 
 

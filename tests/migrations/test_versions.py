@@ -1,4 +1,4 @@
-"""Every verb, on the oldest, the middle and the newest Postgres: what one of them cannot run shows here."""
+"""Every verb on the oldest, the middle and the newest supported Postgres."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ import pytest
 import uuid_utils.compat
 
 from plait.model.errors import IllegalMove, NotFound
-from plait.model.states import Ending, Status
+from plait.model.states import AttemptOutcome, Status
 from plait.store import Store
 from plait.store.leader import Retention
 from plait.store.migrate import function_files, migrate
@@ -17,7 +17,7 @@ from plait.store.new_jobs import NewJob
 from plait.store.workers import Claimed, Cursor, CycleConnection, Settlement
 from plait.testing import FakeClock, TestDatabase, TestServer
 
-from ..security.logins import connected
+from ..access.logins import connected
 
 DEFAULT = UUID("00000000-0000-7000-8000-000000000000")
 
@@ -69,15 +69,15 @@ async def life(versioned_database: TestDatabase) -> AsyncIterator[Life]:
 
 
 OUTCOMES = [
-    (Ending.SUCCEEDED, None, Status.SUCCEEDED),
-    (Ending.FAILED, None, Status.SCHEDULED),
-    (Ending.FAILED, '{"permanent": true, "error": "no", "exit_code": 3}', Status.FAILED),
-    (Ending.FAILED, '{"delay_s": 0}', Status.QUEUED),
-    (Ending.TIMEOUT, None, Status.SCHEDULED),
-    (Ending.SKIPPED, '{"reason": "nothing to do"}', Status.SKIPPED),
-    (Ending.SNOOZED, '{"delay_s": 60}', Status.SCHEDULED),
-    (Ending.RELEASED, None, Status.QUEUED),
-    (Ending.CANCELED, None, Status.QUEUED),  # nobody asked: the worker only gave it back
+    (AttemptOutcome.SUCCEEDED, None, Status.SUCCEEDED),
+    (AttemptOutcome.FAILED, None, Status.SCHEDULED),
+    (AttemptOutcome.FAILED, '{"permanent": true, "error": "no", "exit_code": 3}', Status.FAILED),
+    (AttemptOutcome.FAILED, '{"delay_s": 0}', Status.QUEUED),
+    (AttemptOutcome.TIMEOUT, None, Status.SCHEDULED),
+    (AttemptOutcome.SKIPPED, '{"reason": "nothing to do"}', Status.SKIPPED),
+    (AttemptOutcome.SNOOZED, '{"delay_s": 60}', Status.SCHEDULED),
+    (AttemptOutcome.RELEASED, None, Status.QUEUED),
+    (AttemptOutcome.CANCELED, None, Status.QUEUED),  # nobody asked: the worker only gave it back
 ]
 
 
@@ -86,7 +86,9 @@ async def test_a_job_ends_in_every_way(life: Life) -> None:
     claimed = {job.job_id: job for job in await life.cycle()}
     assert set(claimed) == set(jobs)
     settlements = [
-        Settlement(job, 1, ending, result='{"n": 1}' if ending is Ending.SUCCEEDED else None, detail=detail, ran_ms=5)
+        Settlement(
+            job, 1, ending, result='{"n": 1}' if ending is AttemptOutcome.SUCCEEDED else None, detail=detail, ran_ms=5
+        )
         for job, (ending, detail, _) in zip(jobs, OUTCOMES, strict=True)
     ]
     await life.cycle(*settlements, wanted=0)
@@ -104,9 +106,9 @@ async def test_a_job_is_retried_until_it_is_a_dead_letter_and_an_operator_runs_i
         await life.clock.advance(hours=1)
         await life.store.leader.promote()
         [claimed] = await life.cycle()
-        assert (claimed.job_id, claimed.attempt, claimed.tries) == (job, attempt, attempt - 1)
+        assert (claimed.job_id, claimed.attempt, claimed.failed_attempts) == (job, attempt, attempt - 1)
         assert await life.store.workers.progress(life.worker, job, attempt, '{"done": 1}')
-        await life.cycle(Settlement(job, attempt, Ending.FAILED), wanted=0)
+        await life.cycle(Settlement(job, attempt, AttemptOutcome.FAILED), wanted=0)
     assert await life.status(job) == Status.DEAD_LETTER
     assert await life.store.jobs.retry(job) == Status.QUEUED
     later = await life.clock.now() + timedelta(hours=1)
@@ -114,7 +116,7 @@ async def test_a_job_is_retried_until_it_is_a_dead_letter_and_an_operator_runs_i
     assert await life.store.jobs.cancel(job) == Status.CANCELED
     assert await life.store.jobs.reschedule(job) == Status.QUEUED
     [claimed] = await life.store.workers.claim(life.worker, "default", 5)
-    await life.cycle(Settlement(job, claimed.attempt, Ending.SUCCEEDED), wanted=0)
+    await life.cycle(Settlement(job, claimed.attempt, AttemptOutcome.SUCCEEDED), wanted=0)
     assert await life.status(job) == Status.SUCCEEDED
     with pytest.raises(IllegalMove):
         await life.store.jobs.retry(job)
@@ -135,7 +137,7 @@ async def test_a_running_job_is_asked_to_stop(life: Life) -> None:
     assert await life.store.jobs.cancel(job, reason="enough") == Status.RUNNING
     beat = await life.store.workers.heartbeat(life.worker, running=1)
     assert beat.cancels == [(job, claimed.attempt)]
-    await life.cycle(Settlement(job, claimed.attempt, Ending.FAILED), wanted=0)
+    await life.cycle(Settlement(job, claimed.attempt, AttemptOutcome.FAILED), wanted=0)
     assert await life.status(job) == Status.CANCELED
 
 
@@ -168,7 +170,7 @@ async def test_limits_shares_and_quotas_hold(life: Life) -> None:
     assert 1 <= len(claimed) <= 3
     assert sum(job.tenant_id == a for job in claimed) <= 2
     await store.queues.set_queue("default", {"paused": True})
-    await life.cycle(*(Settlement(job.job_id, job.attempt, Ending.SUCCEEDED) for job in claimed))
+    await life.cycle(*(Settlement(job.job_id, job.attempt, AttemptOutcome.SUCCEEDED) for job in claimed))
     assert await life.cycle() == []
     [(code, _), *_] = await store.jobs.explain_job(await life.enqueue())
     assert code == "queue_paused"
@@ -177,7 +179,7 @@ async def test_limits_shares_and_quotas_hold(life: Life) -> None:
 async def test_old_jobs_are_pruned(life: Life) -> None:
     job, kept = await life.enqueue(idempotency_key="k"), await life.enqueue()
     claimed = await life.cycle(wanted=1)
-    await life.cycle(Settlement(claimed[0].job_id, 1, Ending.SUCCEEDED), wanted=0)
+    await life.cycle(Settlement(claimed[0].job_id, 1, AttemptOutcome.SUCCEEDED), wanted=0)
     await life.clock.advance(days=8)
     assert await life.store.leader.prune(Retention()) == (1, None)
     assert claimed[0].job_id in (job, kept)
@@ -191,7 +193,7 @@ async def test_readers_answer(life: Life) -> None:
     job = await life.enqueue()
     done = await life.enqueue()
     [claimed] = [c for c in await life.cycle() if c.job_id == done]
-    await life.cycle(Settlement(done, claimed.attempt, Ending.FAILED, detail='{"permanent": true}'), wanted=0)
+    await life.cycle(Settlement(done, claimed.attempt, AttemptOutcome.FAILED, detail='{"permanent": true}'), wanted=0)
     for all_tenants in (False, True):
         assert {row.id for row in await store.jobs.list_jobs(all_tenants=all_tenants)} == {job, done}
         overview = await store.statistics.overview(all_tenants=all_tenants)

@@ -6,7 +6,7 @@ from plait.model.states import Status
 from plait.store.nodes import JobNode
 
 from ..fake_worker import FakeWorker
-from ..world import World
+from ..harness import Harness
 
 PARTS = ("job", "job/node")
 
@@ -14,19 +14,19 @@ PARTS = ("job", "job/node")
 class Cluster:
     """Nodes by name, each with a worker that does what a test says; the first leads."""
 
-    def __init__(self, world: World) -> None:
-        self.world = world
+    def __init__(self, harness: Harness) -> None:
+        self.harness = harness
         self.nodes: dict[str, FakeWorker] = {}
 
     async def start(self, *names: str) -> None:
         for name in names:
-            self.nodes[name] = await self.world.worker(definitions=PARTS, node=name)
-        await self.world.lead(next(iter(self.nodes)))
+            self.nodes[name] = await self.harness.worker(definitions=PARTS, node=name)
+        await self.harness.lead(next(iter(self.nodes)))
 
     async def ask(self, **policy: object) -> UUID:
-        await self.world.define("job/node", max_attempts=2)
-        await self.world.define("job", kind="node", on_node="job/node", **{"on_leader": True, **policy})
-        return await self.world.enqueue("job")
+        await self.harness.define("job/node", max_attempts=2)
+        await self.harness.define("job", kind="node", on_node="job/node", **{"on_leader": True, **policy})
+        return await self.harness.enqueue("job")
 
     async def done(self, *names: str) -> None:
         for name in names:
@@ -43,17 +43,17 @@ class Cluster:
         assert await self.nodes[name].fail(lease, permanent=True)
 
     async def time_out(self) -> None:
-        await self.world.advance(seconds=11)
+        await self.harness.advance(seconds=11)
         for name in self.nodes:
             await self.nodes[name].heartbeat()
-        await self.world.lead(next(iter(self.nodes)))
-        await self.world.store.leader.resume()
+        await self.harness.lead(next(iter(self.nodes)))
+        await self.harness.store.leader.resume()
 
     async def states(self, job: UUID) -> dict[str, Status | None]:
         return {node.node: node.status for node in await self.parts(job)}
 
     async def parts(self, job: UUID) -> list[JobNode]:
-        return await self.world.store.nodes.job_nodes(job)
+        return await self.harness.store.nodes.job_nodes(job)
 
     async def rule(self, job: UUID) -> str | None:
         return (await self.parts(job))[0].rule

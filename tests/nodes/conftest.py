@@ -1,4 +1,4 @@
-"""An app on a database whose clock stands still, and a worker that runs until nothing is left: the kit that users get."""
+"""An app on a database with a fake clock, and a worker that runs until it is idle: the test kit of `plait.testing`."""
 
 from collections.abc import AsyncIterator
 
@@ -7,7 +7,7 @@ import pytest
 from plait import Plait
 from plait.testing import Kit, TestDatabase
 
-from ..world import World
+from ..harness import Harness
 from .cluster import Cluster
 
 
@@ -28,14 +28,14 @@ def kit(plait: Kit) -> Kit:
 
 
 @pytest.fixture
-async def over(kit: Kit, plait_database: TestDatabase) -> AsyncIterator[World]:
-    """The words of plait's own tests over the same database; at its end, what must always hold is looked at."""
-    world = await World.open(plait_database)
-    yield world
-    await world.check()
-    await world.close()
+async def app_harness(kit: Kit, plait_database: TestDatabase) -> AsyncIterator[Harness]:
+    """A harness over the app's database. After the test, the invariants are checked."""
+    harness = await Harness.open(plait_database)
+    yield harness
+    await harness.check()
+    await harness.close()
 
 
 @pytest.fixture
-async def cluster(world: World) -> Cluster:
-    return Cluster(world)
+async def cluster(harness: Harness) -> Cluster:
+    return Cluster(harness)

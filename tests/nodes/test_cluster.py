@@ -1,7 +1,7 @@
-"""Five nodes in processes of their own, killed, stopped and cut off while node jobs run (F26).
+"""Five node processes that are killed, stopped and disconnected while node jobs run (F26).
 
-Whatever happens: a leader's action takes effect at most once for each job, never without the quorum where the job must not proceed
-without, no leader's word counts that is none any more, and every job ends.
+A leader's action takes effect at most once for each job, and never without the quorum if the job requires it; the writes of a former
+leader are rejected, and every job ends.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from plait.testing import TestDatabase, TestServer
 from ..invariants import violations
 from ..proxy import Proxy
 from ..waiting import eventually
-from . import process
+from . import node_main
 
 NODES = ("a", "b", "c", "d", "e")
 
@@ -70,7 +70,7 @@ class Node:
         self.process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
-        arguments = (sys.executable, "-m", "tests.nodes.process", self.proxy.url, self.name)
+        arguments = (sys.executable, "-m", "tests.nodes.node_main", self.proxy.url, self.name)
         with self.log.open("ab") as log:
             self.process = await asyncio.create_subprocess_exec(*arguments, stdout=log, stderr=log)
 
@@ -127,7 +127,7 @@ async def cluster(database: TestDatabase, logs: Path) -> AsyncIterator[dict[str,
 
 
 @pytest.fixture
-async def real_database(server: TestServer) -> AsyncIterator[TestDatabase]:
+async def real_clock_database(server: TestServer) -> AsyncIterator[TestDatabase]:
     database = await server.create_database(fake_clock=False)
     yield database
     await server.drop_database(database)
@@ -156,7 +156,7 @@ async def rounds(database: TestDatabase, logs: Path, jobs: int) -> Counter[str]:
     seed = random.randrange(10**6)
     chance, seen = random.Random(seed), Counter[str]()
     print(f"seed {seed}")
-    process.app.target = Plait(database.url).target
+    node_main.app.target = Plait(database.url).target
     admin, watcher = [await asyncpg.connect(database.admin_url) for _ in range(2)]
     await admin.execute(WITNESS)
     asked: dict[UUID, bool] = {}
@@ -172,7 +172,7 @@ async def rounds(database: TestDatabase, logs: Path, jobs: int) -> Counter[str]:
         try:
             for n in range(jobs):
                 strict = n % 2 == 0
-                handle = await (process.strict if strict else process.lenient).enqueue(n)
+                handle = await (node_main.strict if strict else node_main.lenient).enqueue(n)
                 asked[handle.id] = strict
                 await asyncio.sleep(0.15)
         finally:
@@ -190,7 +190,7 @@ async def rounds(database: TestDatabase, logs: Path, jobs: int) -> Counter[str]:
             raise
         print(f"{jobs} jobs in {time.monotonic() - began:.0f} s")
     await look(admin, asked, seen)
-    await process.app.close()
+    await node_main.app.close()
     await admin.close()
     await watcher.close()
     print(dict(seen))
@@ -216,17 +216,18 @@ async def look(admin: asyncpg.Connection, asked: dict[UUID, bool], seen: Counter
     stale = await admin.fetch(
         "select w.* from witnessed w join plait.jobs j on j.id = w.job_id where j.parent_id is null and w.worker <> w.leader"
     )
-    assert stale == [], "a deposed leader's word counted"
+    assert stale == [], "a write of a former leader was accepted"
     for reason, count in await admin.fetch(
-        "select reason, count(*) from plait.attempts where reason in ('deposed', 'worker_lost', 'job_final') group by 1"
+        "select reason, count(*) from plait.attempts where reason = any($1) group by 1",
+        ["deposed", "worker_lost", "job_final"],
     ):
         seen[reason] += count
     seen["terms"] = await admin.fetchval("select term from plait.leader")
     assert await violations(admin) == []
 
 
-async def test_node_jobs_under_kill_stop_and_partition(real_database: TestDatabase, tmp_path: Path) -> None:
-    seen = await rounds(real_database, tmp_path, 60)
+async def test_node_jobs_under_kill_stop_and_partition(real_clock_database: TestDatabase, tmp_path: Path) -> None:
+    seen = await rounds(real_clock_database, tmp_path, 60)
     assert seen["leader hit"] > 0
     assert seen["terms"] > 1
     assert seen["effect by quorum"] > 10
@@ -234,10 +235,10 @@ async def test_node_jobs_under_kill_stop_and_partition(real_database: TestDataba
 
 @pytest.mark.full
 async def test_500_rounds_of_node_jobs_under_kill_stop_and_partition(
-    real_database: TestDatabase, tmp_path: Path
+    real_clock_database: TestDatabase, tmp_path: Path
 ) -> None:
-    seen = await rounds(real_database, tmp_path, 500)
+    seen = await rounds(real_clock_database, tmp_path, 500)
     assert seen["terms"] > 20
-    assert seen["deposed"] > 0, "no leader was deposed in the middle of an action: the run shows nothing"
+    assert seen["deposed"] > 0, "no leader lost its lease during an action: the run shows nothing"
     assert min(seen["kill"], seen["stop"], seen["cut"]) > 5
     assert seen["effect by quorum"] > 200

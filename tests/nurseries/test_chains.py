@@ -1,4 +1,4 @@
-"""`app.chain`: jobs that run one after the other, and pass their results on."""
+"""`app.chain`: jobs that run one after the other and pass on their results."""
 
 import pytest
 
@@ -6,10 +6,10 @@ from plait import Plait, Status, sleep, sub
 from plait.model.errors import InvalidArguments
 from plait.testing import Kit
 
-from ..world import World
+from ..harness import Harness
 
 
-async def test_a_chain_runs_in_order(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_chain_runs_in_order(app: Plait, kit: Kit, app_harness: Harness) -> None:
     ran: list[str] = []
 
     @app.job(retries=0)
@@ -28,7 +28,7 @@ async def test_a_chain_runs_in_order(app: Plait, kit: Kit, over: World) -> None:
     assert [await handle.status() for handle in handles] == expected
 
 
-async def test_a_chain_keeps_what_its_jobs_say(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_chain_keeps_what_its_jobs_say(app: Plait, kit: Kit, app_harness: Harness) -> None:
     """T90: a link that is deduplicated is the older job; a link may wait for others too; a tenant or a connection is refused."""
     ran: list[str] = []
 
@@ -45,13 +45,13 @@ async def test_a_chain_keeps_what_its_jobs_say(app: Plait, kit: Kit, over: World
         await kit.run_until_idle()
         assert ran == expected
         await kit.advance(hours=1)
-    await over.tenant("acme")
+    await app_harness.tenant("acme")
     for options in ({"tenant": "acme"}, {"conn": object()}):
         with pytest.raises(InvalidArguments, match="cannot have the options conn or tenant"):
             await app.chain(sub(step, "a"), sub(step.options(**options), "b"))
 
 
-async def test_a_chain_passes_each_result_on_as_the_first_argument(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_chain_passes_each_result_on_as_the_first_argument(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job
     async def load(path: str) -> list[int]:
         return [len(path), 7]
@@ -69,7 +69,7 @@ async def test_a_chain_passes_each_result_on_as_the_first_argument(app: Plait, k
     assert await last.result(timeout=120) == "200 m"
 
 
-async def test_a_link_that_has_all_its_arguments_gets_no_result(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_link_that_has_all_its_arguments_gets_no_result(app: Plait, kit: Kit, app_harness: Harness) -> None:
     seen: list[object] = []
 
     @app.job
@@ -86,7 +86,9 @@ async def test_a_link_that_has_all_its_arguments_gets_no_result(app: Plait, kit:
     assert seen == ["a", "b", (), "c", "c!"]
 
 
-async def test_a_result_that_does_not_fit_the_next_job_fails_it_and_says_why(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_result_that_does_not_fit_the_next_job_fails_it_and_says_why(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     @app.job
     async def text() -> str:
         return "abc"
@@ -100,15 +102,13 @@ async def test_a_result_that_does_not_fit_the_next_job_fails_it_and_says_why(app
     row = await last.info()
     assert (row.status, row.reason) == (Status.FAILED, "bad_payload")
     assert "Expected `int`, got `str`" in str(row.error)
-    with pytest.raises(
-        InvalidArguments, match="Expected `int`, got `str`"
-    ):  # what can be checked is, when it is asked for
+    with pytest.raises(InvalidArguments, match="Expected `int`, got `str`"):  # checked at the call, as far as possible
         await app.chain(sub(text), sub(number, m="x"))
     with pytest.raises(InvalidArguments, match="missing a required argument: 'n'"):
         await app.chain(sub(number), sub(text))
 
 
-async def test_a_chain_goes_on_with_the_same_result_after_a_failure(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_chain_goes_on_with_the_same_result_after_a_failure(app: Plait, kit: Kit, app_harness: Harness) -> None:
     tries: list[int] = []
 
     @app.job
@@ -130,7 +130,7 @@ async def test_a_chain_goes_on_with_the_same_result_after_a_failure(app: Plait, 
     assert tries == [5, 5, 5]
 
 
-async def test_a_durable_handler_enqueues_its_chain_once(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_durable_handler_enqueues_its_chain_once(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job
     async def step(n: int) -> int:
         return n + 1
@@ -146,4 +146,4 @@ async def test_a_durable_handler_enqueues_its_chain_once(app: Plait, kit: Kit, o
     await kit.advance(hours=1)
     await kit.run_until_idle()
     assert await handle.result(timeout=120) == 3
-    assert len(await over.store.jobs.list_jobs(definition="step", all_tenants=True)) == 2
+    assert len(await app_harness.store.jobs.list_jobs(definition="step", all_tenants=True)) == 2

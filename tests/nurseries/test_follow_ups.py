@@ -1,4 +1,4 @@
-"""`after`: what follows when a job has succeeded, once."""
+"""Follow-ups (`after`): enqueued once, when a job has succeeded."""
 
 import asyncio
 from typing import Any
@@ -10,12 +10,12 @@ from plait.model.errors import InvalidId
 from plait.model.ids import new_id
 from plait.testing import Kit
 
-from ..world import World
+from ..harness import Harness
 
 AFTER = "select plait.after($1, 'other', id => $2)"
 
 
-async def test_follow_ups_come_once_and_only_after_a_success(app: Plait, kit: Kit, over: World) -> None:
+async def test_follow_ups_come_once_and_only_after_a_success(app: Plait, kit: Kit, app_harness: Harness) -> None:
     ran: list[str] = []
 
     @app.job
@@ -39,30 +39,32 @@ async def test_follow_ups_come_once_and_only_after_a_success(app: Plait, kit: Ki
     assert sorted(ran) == ["both", "of 0", "of 1"]
 
 
-async def test_a_follow_up_whose_id_is_taken_is_refused_when_it_is_asked_for(world: World) -> None:
-    await world.tenant("acme")
-    foreign, own = await world.enqueue("other", tenant="acme"), await world.enqueue("other", delay_s=60)
-    job = await world.enqueue()
-    before = await world.snapshot()
+async def test_a_follow_up_whose_id_is_taken_is_refused_when_it_is_asked_for(harness: Harness) -> None:
+    await harness.tenant("acme")
+    foreign, own = await harness.enqueue("other", tenant="acme"), await harness.enqueue("other", delay_s=60)
+    job = await harness.enqueue()
+    before = await harness.snapshot()
     for taken in (foreign, own):
         with pytest.raises(InvalidId):
-            await world.store.database.fetchval(AFTER, job, taken)
-    assert await world.snapshot() == before
+            await harness.store.database.fetchval(AFTER, job, taken)
+    assert await harness.snapshot() == before
 
 
-async def test_a_follow_up_whose_id_is_taken_meanwhile_does_not_keep_the_job_from_succeeding(world: World) -> None:
-    job, taken = await world.enqueue(), new_id()
-    await world.store.database.fetchval("select plait.after($1, 'other', id => $2, dedupe_key => 'k')", job, taken)
-    await world.store.database.fetchval(AFTER, job, new_id())
-    await world.enqueue("other", id=taken, delay_s=60)
-    worker = await world.worker()
+async def test_a_follow_up_whose_id_is_taken_meanwhile_does_not_keep_the_job_from_succeeding(harness: Harness) -> None:
+    job, taken = await harness.enqueue(), new_id()
+    await harness.store.database.fetchval("select plait.after($1, 'other', id => $2, dedupe_key => 'k')", job, taken)
+    await harness.store.database.fetchval(AFTER, job, new_id())
+    await harness.enqueue("other", id=taken, delay_s=60)
+    worker = await harness.worker()
     await worker.succeed(await worker.claim_one())
-    assert await world.status(job) == "succeeded"
-    assert await world.counts() == {Status.SUCCEEDED: 1, Status.SCHEDULED: 1, Status.QUEUED: 1}
+    assert await harness.status(job) == "succeeded"
+    assert await harness.counts() == {Status.SUCCEEDED: 1, Status.SCHEDULED: 1, Status.QUEUED: 1}
 
 
 @pytest.mark.parametrize("last", ["succeeds", "fails"])
-async def test_a_job_that_was_retried_by_hand_is_followed_once(app: Plait, kit: Kit, over: World, last: str) -> None:
+async def test_a_job_that_was_retried_by_hand_is_followed_once(
+    app: Plait, kit: Kit, app_harness: Harness, last: str
+) -> None:
     ran: list[str] = []
     broken = True
 
@@ -89,7 +91,7 @@ async def test_a_job_that_was_retried_by_hand_is_followed_once(app: Plait, kit: 
     assert ran == ([] if broken else ["uncle", "uncle"])
 
 
-async def test_a_fork_takes_neither_children_nor_follow_ups_with_it(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_fork_takes_neither_children_nor_follow_ups_with_it(app: Plait, kit: Kit, app_harness: Harness) -> None:
     """Decision 45: what the kept steps did is the old job's."""
     ran: list[Any] = []
 
@@ -114,16 +116,16 @@ async def test_a_fork_takes_neither_children_nor_follow_ups_with_it(app: Plait, 
     forked = await (await app.store()).jobs.fork(handle.id, from_seq=3)
     await kit.run_until_idle()
     assert ran == [2]
-    assert await over.status(forked) == "succeeded"
+    assert await app_harness.status(forked) == "succeeded"
 
 
-async def test_what_follows_is_asked_for_while_its_job_ends(world: World) -> None:
+async def test_what_follows_is_asked_for_while_its_job_ends(harness: Harness) -> None:
     """Both orders are right: it follows, or is refused; it is never forgotten."""
-    worker = await world.worker()
+    worker = await harness.worker()
     for _ in range(20):
-        await world.enqueue()
+        await harness.enqueue()
         lease = await worker.claim_one()
-        asking = world.store.database.fetchval(AFTER, lease.job_id, new_id())
+        asking = harness.store.database.fetchval(AFTER, lease.job_id, new_id())
         answers: Any = await asyncio.gather(asking, worker.succeed(lease), return_exceptions=True)
         follows = await worker.claim(1)
         assert len(follows) == (not isinstance(answers[0], Exception))
@@ -131,7 +133,9 @@ async def test_what_follows_is_asked_for_while_its_job_ends(world: World) -> Non
             await worker.succeed(one)
 
 
-async def test_a_follow_up_with_when_always_comes_whatever_the_outcome(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_follow_up_with_when_always_comes_whatever_the_outcome(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     ran: list[str] = []
 
     @app.job
@@ -168,7 +172,7 @@ async def test_a_follow_up_with_when_always_comes_whatever_the_outcome(app: Plai
 
 
 async def test_a_follow_up_for_any_outcome_is_made_once_and_waits_until_the_job_is_final(
-    app: Plait, kit: Kit, over: World
+    app: Plait, kit: Kit, app_harness: Harness
 ) -> None:
     ran: list[int] = []
 
@@ -195,7 +199,7 @@ async def test_a_follow_up_for_any_outcome_is_made_once_and_waits_until_the_job_
     await kit.run_until_idle()
 
 
-async def test_when_is_success_or_always(app: Plait, kit: Kit, over: World) -> None:
+async def test_when_is_success_or_always(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job(retries=0)
     async def parent() -> None:
         await after("anything", when="sometimes")  # type: ignore[arg-type]

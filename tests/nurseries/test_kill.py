@@ -1,4 +1,4 @@
-"""kill -9 at the moment in which a job is completed by its last child: what follows is enqueued exactly once."""
+"""kill -9 at the moment at which the last child completes a job: its follow-ups are enqueued exactly once."""
 
 import asyncio
 from pathlib import Path
@@ -10,24 +10,24 @@ from plait import Plait
 from plait.testing import TestDatabase
 
 from ..invariants import violations
-from ..mortal import workers_that_come_back
-from . import process
+from ..restarting_workers import restarting_workers
+from . import worker_main
 
 AT_ONCE = 4
 
 
 @pytest.mark.parametrize("times", [4, pytest.param(200, marks=[pytest.mark.full, pytest.mark.timeout(1800)])])
 async def test_what_follows_is_enqueued_once_whatever_is_killed(
-    real_database: TestDatabase, tmp_path: Path, times: int
+    real_clock_database: TestDatabase, tmp_path: Path, times: int
 ) -> None:
     """T10, T34, T45."""
-    app = process.app
-    app.target = Plait(real_database.url).target
-    connection = await asyncpg.connect(real_database.admin_url)
-    async with workers_that_come_back(process.__name__, real_database.url, tmp_path):
+    app = worker_main.app
+    app.target = Plait(real_clock_database.url).target
+    connection = await asyncpg.connect(real_clock_database.admin_url)
+    async with restarting_workers(worker_main.__name__, real_clock_database.url, tmp_path):
         for start in range(0, times, AT_ONCE):
             cases = [str(n) for n in range(start, min(start + AT_ONCE, times))]
-            handles = await process.derive.enqueue_many([(str(tmp_path), case) for case in cases])
+            handles = await worker_main.derive.enqueue_many([(str(tmp_path), case) for case in cases])
             for case, handle in zip(cases, handles, strict=True):
                 assert await handle.result(120) == case
         await _until_all_final(connection)
@@ -35,7 +35,7 @@ async def test_what_follows_is_enqueued_once_whatever_is_killed(
         "select payload ->> 'name', payload ->> 'case', count(*), min(status::text) from plait.job"
         " where definition = 'uncle' group by 1, 2"
     )
-    expected = {(name, str(case), 1, "succeeded") for case in range(times) for name in process.UNCLES}
+    expected = {(name, str(case), 1, "succeeded") for case in range(times) for name in worker_main.UNCLES}
     assert {tuple(row) for row in uncles} == expected
     assert len(list(tmp_path.glob("died *"))) == times
     assert await violations(connection) == []

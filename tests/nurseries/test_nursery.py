@@ -1,4 +1,4 @@
-"""`async with nursery()`: children of a part of a handler, and what becomes of them when the block is left by an error."""
+"""`async with nursery()`: children of a block, and their end if the block raises an error."""
 
 import asyncio
 from typing import Any
@@ -10,17 +10,17 @@ from plait import FanOutError, PermanentError, Plait, Status, nursery, spawn, sp
 from plait.model.errors import IllegalMove, InvalidArguments, JobFailed
 from plait.testing import Kit
 
-from ..world import World
+from ..harness import Harness
 
 
-async def _children(over: World, parent: UUID) -> list[Any]:
-    rows = await over.rows(
+async def _children(app_harness: Harness, parent: UUID) -> list[Any]:
+    rows = await app_harness.rows(
         "select status::text, reason from plait.job where parent_id = $1 order by fan_out_id, fan_out_index", parent
     )
     return [tuple(row) for row in rows]
 
 
-async def test_a_nursery_waits_at_the_end_of_its_block(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_nursery_waits_at_the_end_of_its_block(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job(retries=0)
     async def child(n: int) -> int:
         if n < 0:
@@ -52,9 +52,9 @@ async def test_a_nursery_waits_at_the_end_of_its_block(app: Plait, kit: Kit, ove
     assert failed == [["failed", "canceled"]]
 
 
-@pytest.mark.parametrize("then", ["goes on", "fails"])
+@pytest.mark.parametrize("then", ["continues", "fails"])
 async def test_a_job_whose_block_was_left_by_an_error_waits_for_what_is_open_in_it(
-    app: Plait, kit: Kit, over: World, then: str
+    app: Plait, kit: Kit, app_harness: Harness, then: str
 ) -> None:
     """T21: it is not final before its children, whatever its handler made of the error."""
     started, go_on = asyncio.Event(), asyncio.Event()
@@ -84,7 +84,7 @@ async def test_a_job_whose_block_was_left_by_an_error_waits_for_what_is_open_in_
     await kit.run_until_idle()
     assert seen == [Status.WAITING]
     if then == "fails":
-        assert await _children(over, handle.id) == [("succeeded", None), ("canceled", "parent_failed")]
+        assert await _children(app_harness, handle.id) == [("succeeded", None), ("canceled", "parent_failed")]
         assert await handle.status() is Status.DEAD_LETTER
         return
     await kit.advance(hours=1)
@@ -93,7 +93,7 @@ async def test_a_job_whose_block_was_left_by_an_error_waits_for_what_is_open_in_
     assert await handle.result(120) == "kept"
 
 
-async def test_what_fails_in_a_block_that_was_left_fails_the_job(app: Plait, kit: Kit, over: World) -> None:
+async def test_what_fails_in_a_block_that_was_left_fails_the_job(app: Plait, kit: Kit, app_harness: Harness) -> None:
     """Nobody has seen it: an error does not pass silently."""
 
     @app.job(retries=0)
@@ -117,7 +117,9 @@ async def test_what_fails_in_a_block_that_was_left_fails_the_job(app: Plait, kit
         await handle.result(120)
 
 
-async def test_a_block_that_was_left_is_entered_again_by_the_next_try(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_block_that_was_left_is_entered_again_by_the_next_try(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     tries = 0
 
     @app.job
@@ -143,7 +145,7 @@ async def test_a_block_that_was_left_is_entered_again_by_the_next_try(app: Plait
     assert len(await handle.tree()) == 4
 
 
-async def test_nurseries_may_be_nested(app: Plait, kit: Kit, over: World) -> None:
+async def test_nurseries_may_be_nested(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job
     async def child(n: int) -> int:
         if n == 2:
@@ -167,7 +169,7 @@ async def test_nurseries_may_be_nested(app: Plait, kit: Kit, over: World) -> Non
 
 @pytest.mark.parametrize("nested", [False, True])
 async def test_a_tree_whose_nursery_failed_is_retried_where_it_failed(
-    app: Plait, kit: Kit, over: World, nested: bool
+    app: Plait, kit: Kit, app_harness: Harness, nested: bool
 ) -> None:
     broken, ran = True, []
 
@@ -202,7 +204,9 @@ async def test_a_tree_whose_nursery_failed_is_retried_where_it_failed(
     assert sorted(ran) == ([0, 1, 1, 10] if nested else [0, 1, 1])
 
 
-async def test_a_nursery_is_entered_once_and_takes_children_only_inside(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_nursery_is_entered_once_and_takes_children_only_inside(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     @app.job
     async def child() -> None: ...
 

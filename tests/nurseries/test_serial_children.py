@@ -1,4 +1,4 @@
-"""`child_mode="serial"` and `on_child_failure`: one after the other, and what a failure does: T23, T26."""
+"""`child_mode="serial"` and `on_child_failure`: one child after the other, and the effect of a failure: T23, T26."""
 
 import asyncio
 from datetime import timedelta
@@ -11,11 +11,11 @@ from plait import Plait, Status, spawn, spawn_many
 from plait.model.errors import IllegalMove, JobFailed
 from plait.testing import Kit
 
-from ..world import World
+from ..harness import Harness
 
 
-async def _children(over: World, parent: UUID) -> list[Any]:
-    return await over.rows(
+async def _children(app_harness: Harness, parent: UUID) -> list[Any]:
+    return await app_harness.rows(
         "select status::text, reason from plait.job where parent_id = $1 order by fan_out_index", parent
     )
 
@@ -23,7 +23,7 @@ async def _children(over: World, parent: UUID) -> list[Any]:
 @pytest.mark.parametrize("policy", ["continue", "stop"])
 @pytest.mark.parametrize("mode", ["serial", "concurrent"])
 async def test_a_failed_child_stops_the_others_or_does_not(
-    app: Plait, kit: Kit, over: World, mode: Any, policy: Any
+    app: Plait, kit: Kit, app_harness: Harness, mode: Any, policy: Any
 ) -> None:
     """T26."""
     ran: list[int] = []
@@ -44,7 +44,7 @@ async def test_a_failed_child_stops_the_others_or_does_not(
     if policy == "continue":
         await kit.advance(hours=2)
         await kit.run_until_idle()
-    rows = [(row["status"], row["reason"]) for row in await _children(over, handle.id)]
+    rows = [(row["status"], row["reason"]) for row in await _children(app_harness, handle.id)]
     failed, succeeded = ("dead_letter", "attempts_exhausted"), ("succeeded", None)
     if policy == "stop":
         assert ran == [0, 1]
@@ -58,7 +58,7 @@ async def test_a_failed_child_stops_the_others_or_does_not(
 
 
 async def test_serial_children_run_one_after_the_other_also_when_they_are_delayed(
-    app: Plait, kit: Kit, over: World
+    app: Plait, kit: Kit, app_harness: Harness
 ) -> None:
     """T23: whose turn it is, and is not due, waits."""
     at: list[tuple[int, Any]] = []
@@ -69,7 +69,7 @@ async def test_serial_children_run_one_after_the_other_also_when_they_are_delaye
         nonlocal under_way
         under_way += 1
         assert under_way == 1
-        at.append((n, await over.now()))
+        at.append((n, await app_harness.now()))
         await asyncio.sleep(0.01)
         under_way -= 1
 
@@ -89,7 +89,7 @@ async def test_serial_children_run_one_after_the_other_also_when_they_are_delaye
     assert await handle.status() is Status.SUCCEEDED
 
 
-async def test_a_tree_that_failed_is_retried_where_it_failed(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_tree_that_failed_is_retried_where_it_failed(app: Plait, kit: Kit, app_harness: Harness) -> None:
     broken, ran = True, []
 
     @app.job(retries=0)
@@ -108,7 +108,7 @@ async def test_a_tree_that_failed_is_retried_where_it_failed(app: Plait, kit: Ki
     with pytest.raises(JobFailed):
         await handle.result(120)
     with pytest.raises(IllegalMove, match="retry the whole workflow"):
-        await over.retry(handle.id)
+        await app_harness.retry(handle.id)
     broken = False
     await (await app.store()).jobs.retry_tree(handle.id)
     await kit.run_until_idle()
@@ -118,7 +118,7 @@ async def test_a_tree_that_failed_is_retried_where_it_failed(app: Plait, kit: Ki
 
 @pytest.mark.parametrize("mode", ["serial", "concurrent"])
 async def test_a_child_that_fails_again_after_a_retry_of_the_tree_stops_the_others_again(
-    app: Plait, kit: Kit, over: World, mode: Any
+    app: Plait, kit: Kit, app_harness: Harness, mode: Any
 ) -> None:
     """A retry counts as an attempt, but the others have not started since."""
     ran: list[int] = []
@@ -139,72 +139,72 @@ async def test_a_child_that_fails_again_after_a_retry_of_the_tree_stops_the_othe
     jobs = (await app.store()).jobs
     for _ in range(2):
         assert await handle.status() is Status.FAILED
-        statuses = [row["status"] for row in await _children(over, handle.id)]
+        statuses = [row["status"] for row in await _children(app_harness, handle.id)]
         assert statuses[1:] == ["canceled", "canceled"]
         assert await jobs.retry_tree(handle.id) == 4
         if mode == "serial":
             await kit.run_until_idle()
         else:
-            await _fail_first(kit, over, handle.id)
+            await _fail_first(kit, app_harness, handle.id)
     assert await handle.status() is Status.FAILED
     assert ran == ([0, 0, 0] if mode == "serial" else [0])
 
 
-async def _fail_first(kit: Kit, over: World, parent: UUID) -> None:
+async def _fail_first(kit: Kit, app_harness: Harness, parent: UUID) -> None:
     """The first child fails before a worker has started any other."""
-    rows = await over.rows("select id from plait.job where parent_id = $1 order by fan_out_index", parent)
+    rows = await app_harness.rows("select id from plait.job where parent_id = $1 order by fan_out_index", parent)
     await kit.fail_sub_job(rows[0]["id"])
-    await over.store.leader.resume()
+    await app_harness.store.leader.resume()
     await kit.run_until_idle()
 
 
-async def test_none_is_passed_over_because_its_row_is_locked(world: World) -> None:
+async def test_none_is_passed_over_because_its_row_is_locked(harness: Harness) -> None:
     """While somebody names the next one in an `after`, it is nobody's turn; then it is its."""
-    await world.define("add", child_mode="serial")
-    parent = await world.enqueue()
-    worker = await world.worker()
+    await harness.define("add", child_mode="serial")
+    parent = await harness.enqueue()
+    worker = await harness.worker()
     lease = await worker.claim_one()
     spawned = [
-        await world.store.database.fetchval("select plait.spawn('other', parent => $1)", parent) for _ in range(3)
+        await harness.store.database.fetchval("select plait.spawn('other', parent => $1)", parent) for _ in range(3)
     ]
     await worker.succeed(lease)
     first = await worker.claim_one()
-    async with world.connection() as other:
+    async with harness.connection() as other:
         transaction = other.transaction()
         await transaction.start()
         await other.fetchval("select plait.enqueue('other', after => array[$1::uuid])", spawned[1])
         await worker.succeed(first)
         assert await worker.claim(3) == []
         await transaction.rollback()
-    await world.rescue()
+    await harness.rescue()
     for expected in spawned[1:]:
         [lease] = await worker.claim(3)
         assert lease.job_id == expected
         await worker.succeed(lease)
-    assert await world.status(parent) == "succeeded"
+    assert await harness.status(parent) == "succeeded"
 
 
-async def test_a_tree_that_is_retried_while_a_serial_child_runs_has_no_second_one_beside_it(world: World) -> None:
-    await world.define("add", child_mode="serial")
-    parent = await world.enqueue()
-    worker = await world.worker()
+async def test_a_tree_that_is_retried_while_a_serial_child_runs_has_no_second_one_beside_it(harness: Harness) -> None:
+    await harness.define("add", child_mode="serial")
+    parent = await harness.enqueue()
+    worker = await harness.worker()
     lease = await worker.claim_one()
     spawned = [
-        await world.store.database.fetchval("select plait.spawn('other', parent => $1)", parent) for _ in range(3)
+        await harness.store.database.fetchval("select plait.spawn('other', parent => $1)", parent) for _ in range(3)
     ]
     await worker.succeed(lease)
     await worker.fail(await worker.claim_one(), permanent=True)
     second = await worker.claim_one()
-    await world.cancel(parent)
-    await world.store.leader.resume()
-    assert await world.statuses(spawned) == ["failed", "running", "canceled"]
-    await world.store.jobs.retry_tree(parent)
-    await world.rescue()
+    await harness.cancel(parent)
+    await harness.store.leader.resume()
+    assert await harness.statuses(spawned) == ["failed", "running", "canceled"]
+    await harness.store.jobs.retry_tree(parent)
+    await harness.rescue()
     assert [one.job_id for one in await worker.claim(5)] == [parent]
     await worker.succeed(second)
     ran = []
     for _ in range(2):
-        await world.rescue()
+        await harness.rescue()
         [lease] = await worker.claim(5)
         ran.append(lease.job_id)
         await worker.succeed(lease)

@@ -1,4 +1,4 @@
-"""What spawn promises: T24, T25, options, siblings, info, durations."""
+"""Guarantees of spawn: T24, T25, options, siblings, info, durations."""
 
 import asyncio
 from datetime import timedelta
@@ -28,18 +28,18 @@ from plait.model.ids import new_id
 from plait.testing import Kit
 
 from ..fake_worker import outcome
-from ..world import World
+from ..harness import Harness
 
 
-async def _children(over: World, parent: UUID) -> list[Any]:
-    return await over.rows(
+async def _children(app_harness: Harness, parent: UUID) -> list[Any]:
+    return await app_harness.rows(
         "select definition, status::text, reason, payload::text, queue, priority, max_attempts, timeout_s from plait.job"
         " where parent_id = $1 order by fan_out_index",
         parent,
     )
 
 
-async def test_spawn_takes_options(app: Plait, kit: Kit, over: World) -> None:
+async def test_spawn_takes_options(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job
     async def child(n: int) -> None: ...
 
@@ -49,12 +49,12 @@ async def test_spawn_takes_options(app: Plait, kit: Kit, over: World) -> None:
 
     handle = await parent.enqueue()
     await kit.run_until_idle()
-    [row] = await _children(over, handle.id)
+    [row] = await _children(app_harness, handle.id)
     assert tuple(row)[4:] == ("elsewhere", 0, 1, 120.0)
     assert (row["status"], await handle.status()) == ("scheduled", Status.WAITING)
 
 
-async def test_nonsense_is_refused_with_a_sentence(app: Plait, kit: Kit, over: World) -> None:
+async def test_nonsense_is_refused_with_a_sentence(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job
     async def child(n: int) -> None: ...
 
@@ -80,10 +80,10 @@ async def test_nonsense_is_refused_with_a_sentence(app: Plait, kit: Kit, over: W
     handle = await parent.enqueue()
     await kit.run_until_idle()
     await handle.result(120)
-    assert await over.counts() == {Status.SUCCEEDED: 1}
+    assert await app_harness.counts() == {Status.SUCCEEDED: 1}
 
 
-async def test_a_deduplicated_spawn_returns_the_job_that_is_there(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_deduplicated_spawn_returns_the_job_that_is_there(app: Plait, kit: Kit, app_harness: Harness) -> None:
     """T25."""
     said: list[Any] = []
 
@@ -99,48 +99,48 @@ async def test_a_deduplicated_spawn_returns_the_job_that_is_there(app: Plait, ki
     await kit.run_until_idle()
     first, second = said
     assert (second.id, second.deduplicated, first.deduplicated) == (first.id, True, False)
-    assert len(await _children(over, handle.id)) == 1
+    assert len(await _children(app_harness, handle.id)) == 1
     assert await handle.status() is Status.SUCCEEDED
 
 
 @pytest.mark.parametrize("parent", ["missing", "foreign", "finished"])
-async def test_spawn_for_a_parent_that_is_not_there_is_refused(world: World, parent: str) -> None:
+async def test_spawn_for_a_parent_that_is_not_there_is_refused(harness: Harness, parent: str) -> None:
     """T24."""
-    await world.tenant("acme")
+    await harness.tenant("acme")
     if parent == "missing":
         job = new_id()
     elif parent == "foreign":
-        job = await world.enqueue(tenant="acme")
+        job = await harness.enqueue(tenant="acme")
     else:
-        job = await world.enqueue()
-        worker = await world.worker()
+        job = await harness.enqueue()
+        worker = await harness.worker()
         await worker.succeed(await worker.claim_one())
-    before = await world.snapshot()
+    before = await harness.snapshot()
     for sql in ("select plait.spawn('other', parent => $1)", "select plait.after($1, 'other')"):
         expected: tuple[type[DatabaseError], str] = (NotFound, f"there is no job {job}")
         if parent == "finished":
             expected = (IllegalMove, "is final")
         with pytest.raises(expected[0], match=expected[1]):
-            await world.store.database.fetchval(sql, job)
-    assert await world.snapshot() == before
+            await harness.store.database.fetchval(sql, job)
+    assert await harness.snapshot() == before
 
 
-async def test_a_spawn_whose_lease_is_lost_or_whose_job_has_no_parent_is_refused(world: World) -> None:
+async def test_a_spawn_whose_lease_is_lost_or_whose_job_has_no_parent_is_refused(harness: Harness) -> None:
     """T34, T24."""
-    job = await world.enqueue()
-    worker = await world.worker()
+    job = await harness.enqueue()
+    worker = await harness.worker()
     lease = await worker.claim_one()
     await worker.release(lease)
     fenced = "select plait.spawn('other', parent => $1, attempt => $2)"
     with pytest.raises(IllegalMove, match="no longer runs as attempt 1"):
-        await world.store.database.fetchval(fenced, job, lease.attempt)
+        await harness.store.database.fetchval(fenced, job, lease.attempt)
     again = await worker.claim_one()
-    assert await world.store.database.fetchval(fenced, job, again.attempt)
+    assert await harness.store.database.fetchval(fenced, job, again.attempt)
     with pytest.raises(IllegalMove, match="has no parent"):
-        await world.store.database.fetchval("select plait.spawn('other', sibling_of => $1)", job)
+        await harness.store.database.fetchval("select plait.spawn('other', sibling_of => $1)", job)
 
 
-async def test_a_replay_is_told_the_same_of_what_was_deduplicated(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_replay_is_told_the_same_of_what_was_deduplicated(app: Plait, kit: Kit, app_harness: Harness) -> None:
     """T60."""
     said: list[Any] = []
 
@@ -162,22 +162,22 @@ async def test_a_replay_is_told_the_same_of_what_was_deduplicated(app: Plait, ki
     assert [one.deduplicated for one in said[0]] == [True, False]
 
 
-async def test_a_child_whose_id_is_taken_is_refused(world: World) -> None:
-    await world.tenant("acme")
-    foreign, job = await world.enqueue("other", tenant="acme"), await world.enqueue()
+async def test_a_child_whose_id_is_taken_is_refused(harness: Harness) -> None:
+    await harness.tenant("acme")
+    foreign, job = await harness.enqueue("other", tenant="acme"), await harness.enqueue()
     with pytest.raises(InvalidId):
-        await world.store.database.fetchval("select plait.spawn('other', parent => $1, id => $2)", job, foreign)
+        await harness.store.database.fetchval("select plait.spawn('other', parent => $1, id => $2)", job, foreign)
 
 
-async def test_a_parent_does_not_end_before_a_spawn_that_is_under_way(world: World) -> None:
+async def test_a_parent_does_not_end_before_a_spawn_that_is_under_way(harness: Harness) -> None:
     """Also when it fails, has children that have all ended, and another's transaction spawns."""
-    job = await world.enqueue()
-    worker = await world.worker()
+    job = await harness.enqueue()
+    worker = await harness.worker()
     lease = await worker.claim_one()
     spawn = "select plait.spawn('other', parent => $1)"
-    await world.store.database.fetchval(spawn, job)
+    await harness.store.database.fetchval(spawn, job)
     await worker.succeed(await worker.claim_one())
-    async with world.connection() as other:
+    async with harness.connection() as other:
         transaction = other.transaction()
         await transaction.start()
         child = await other.fetchval(spawn, job)
@@ -185,12 +185,12 @@ async def test_a_parent_does_not_end_before_a_spawn_that_is_under_way(world: Wor
         assert (await worker.cycle(0, failed)).busy == [0]
         await transaction.commit()
     assert not (await worker.cycle(0, failed)).busy
-    assert await world.status(job) == "waiting"
-    await world.store.leader.resume()
-    assert await world.statuses([job, child]) == ["failed", "canceled"]
+    assert await harness.status(job) == "waiting"
+    await harness.store.leader.resume()
+    assert await harness.statuses([job, child]) == ["failed", "canceled"]
 
 
-async def test_none_and_many_are_spawned_at_once(app: Plait, kit: Kit, over: World) -> None:
+async def test_none_and_many_are_spawned_at_once(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job
     async def child(n: int) -> None: ...
 
@@ -202,10 +202,10 @@ async def test_none_and_many_are_spawned_at_once(app: Plait, kit: Kit, over: Wor
     handle = await parent.enqueue()
     await kit.run_until_idle()
     assert await handle.result(120) == 5_000
-    assert await over.counts() == {Status.SUCCEEDED: 5_001}
+    assert await app_harness.counts() == {Status.SUCCEEDED: 5_001}
 
 
-async def test_children_spawn_siblings_and_ask_about_each_other(app: Plait, kit: Kit, over: World) -> None:
+async def test_children_spawn_siblings_and_ask_about_each_other(app: Plait, kit: Kit, app_harness: Harness) -> None:
     seen: list[Any] = []
 
     @app.job(retries=0)
@@ -225,11 +225,11 @@ async def test_children_spawn_siblings_and_ask_about_each_other(app: Plait, kit:
     handle = await parent.enqueue()
     await kit.run_until_idle()
     assert seen == [(0, False), (1, False), (3, True)]
-    assert len(await _children(over, handle.id)) == 4
+    assert len(await _children(app_harness, handle.id)) == 4
     assert await handle.status() is Status.FAILED
 
 
-async def test_a_handler_that_runs_again_spawns_once(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_handler_that_runs_again_spawns_once(app: Plait, kit: Kit, app_harness: Harness) -> None:
     """T4."""
     tries = 0
 
@@ -251,11 +251,11 @@ async def test_a_handler_that_runs_again_spawns_once(app: Plait, kit: Kit, over:
         await kit.advance(minutes=5)
     await kit.run_until_idle()
     assert tries == 3
-    assert len(await _children(over, handle.id)) == 3
-    assert await over.counts() == {Status.SUCCEEDED: 5}
+    assert len(await _children(app_harness, handle.id)) == 3
+    assert await app_harness.counts() == {Status.SUCCEEDED: 5}
 
 
-async def test_children_may_be_forbidden_children_of_their_own(app: Plait, kit: Kit, over: World) -> None:
+async def test_children_may_be_forbidden_children_of_their_own(app: Plait, kit: Kit, app_harness: Harness) -> None:
     errors: list[str] = []
 
     @app.job
@@ -280,7 +280,7 @@ async def test_children_may_be_forbidden_children_of_their_own(app: Plait, kit: 
     assert len(await handle.tree()) == 3
 
 
-async def test_info_is_merged_upward_and_durations_are_split(app: Plait, kit: Kit, over: World) -> None:
+async def test_info_is_merged_upward_and_durations_are_split(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job
     async def leaf(n: int) -> None:
         current().info(rows=n, kind="leaf", worst=-n)
@@ -310,7 +310,7 @@ async def test_info_is_merged_upward_and_durations_are_split(app: Plait, kit: Ki
 
 
 async def test_what_a_failed_job_has_pending_is_canceled_and_what_runs_is_left(
-    app: Plait, kit: Kit, over: World
+    app: Plait, kit: Kit, app_harness: Harness
 ) -> None:
     started, go_on = asyncio.Event(), asyncio.Event()
 
@@ -330,13 +330,15 @@ async def test_what_a_failed_job_has_pending_is_canceled_and_what_runs_is_left(
 
     handle = await parent.enqueue()
     await kit.run_until_idle()
-    rows = [(row["status"], row["reason"]) for row in await _children(over, handle.id)]
+    rows = [(row["status"], row["reason"]) for row in await _children(app_harness, handle.id)]
     assert rows == [("succeeded", None), ("canceled", "parent_failed")]
-    assert await over.endings(handle.id) == ["failed", "failed"]  # the second when its child had ended
-    assert await over.counts() == {Status.FAILED: 1, Status.SUCCEEDED: 1, Status.CANCELED: 1}
+    assert await app_harness.outcomes(handle.id) == ["failed", "failed"]  # the second when its child had ended
+    assert await app_harness.counts() == {Status.FAILED: 1, Status.SUCCEEDED: 1, Status.CANCELED: 1}
 
 
-async def test_a_job_that_fails_by_its_children_takes_late_sub_jobs_with_it(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_job_that_fails_by_its_children_takes_late_sub_jobs_with_it(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     """T21: also those of a fan-out that it went on from."""
 
     @app.job(retries=0)
@@ -352,14 +354,19 @@ async def test_a_job_that_fails_by_its_children_takes_late_sub_jobs_with_it(app:
 
     handle = await parent.enqueue()
     await kit.run_until_idle()
-    assert await over.counts() == {Status.FAILED: 1, Status.DEAD_LETTER: 1, Status.SUCCEEDED: 1, Status.CANCELED: 1}
+    assert await app_harness.counts() == {
+        Status.FAILED: 1,
+        Status.DEAD_LETTER: 1,
+        Status.SUCCEEDED: 1,
+        Status.CANCELED: 1,
+    }
     assert await handle.status() is Status.FAILED
 
 
-async def test_a_job_that_is_canceled_by_a_dependency_takes_its_children_with_it(world: World) -> None:
-    first = await world.enqueue()
-    waits = await world.enqueue("other", after="{" + str(first) + "}")
-    child = await world.store.database.fetchval("select plait.spawn('add', parent => $1, delay => '1h')", waits)
-    await world.cancel(first)
-    await world.store.leader.resume()
-    assert await world.statuses([first, waits, child]) == ["canceled"] * 3
+async def test_a_job_that_is_canceled_by_a_dependency_takes_its_children_with_it(harness: Harness) -> None:
+    first = await harness.enqueue()
+    waits = await harness.enqueue("other", after="{" + str(first) + "}")
+    child = await harness.store.database.fetchval("select plait.spawn('add', parent => $1, delay => '1h')", waits)
+    await harness.cancel(first)
+    await harness.store.leader.resume()
+    assert await harness.statuses([first, waits, child]) == ["canceled"] * 3

@@ -1,11 +1,11 @@
-"""Parent, children and follow-ups by SQL functions alone, inside one transaction that rolls back."""
+"""Parent, children and follow-ups with SQL functions only, inside one transaction that rolls back."""
 
 from uuid import UUID
 
 import asyncpg
 import pytest
 
-from ..world import World
+from ..harness import Harness
 
 ENQUEUE = "select plait.enqueue('derive_statistical_unit', '{}', queue => 'analytics')"
 SPAWN = """select plait.spawn('statistical_unit_refresh_batch', json_build_object('batch_seq', $2::int), parent => $1,
@@ -37,9 +37,9 @@ async def process_tasks(db: asyncpg.Connection, worker: int) -> list[str]:
 
 
 @pytest.mark.parametrize("mode", ["parallel", "serial"])
-async def test_parents_children_and_follow_ups_need_only_sql(world: World, mode: str) -> None:
-    await world.queue("analytics", serial=mode == "serial")
-    async with world.connection() as db:
+async def test_parents_children_and_follow_ups_need_only_sql(harness: Harness, mode: str) -> None:
+    await harness.queue("analytics", serial=mode == "serial")
+    async with harness.connection() as db:
         transaction = db.transaction()
         await transaction.start()
         worker = await db.fetchval("select plait.register_worker('h', 1, '0', '{analytics}', $1, 60, '{}')", KINDS)
@@ -56,12 +56,12 @@ async def test_parents_children_and_follow_ups_need_only_sql(world: World, mode:
         ran = await process_tasks(db, worker) + await process_tasks(db, worker)
         assert sorted(ran) == ["analyze_tables", "derive_reports"]
         await transaction.rollback()
-    assert await world.counts() == {}
+    assert await harness.counts() == {}
 
 
-async def test_a_table_s_trigger_can_enqueue_and_spawn(own_world: World) -> None:
+async def test_a_table_s_trigger_can_enqueue_and_spawn(own_harness: Harness) -> None:
     """As a user would: a trigger that enqueues, in the transaction that changed the row, and one that spawns."""
-    await own_world.admin.execute("""
+    await own_harness.admin.execute("""
         create table public.enterprise (id int primary key, task uuid);
         create function public.enterprise_changed() returns trigger language plpgsql security definer as $$
         begin
@@ -74,13 +74,13 @@ async def test_a_table_s_trigger_can_enqueue_and_spawn(own_world: World) -> None
         end $$;
         create trigger changed after insert on public.enterprise for each row execute function public.enterprise_changed();
     """)
-    await own_world.admin.execute("insert into public.enterprise select n from generate_series(1, 5) n")
-    worker = await own_world.worker()
+    await own_harness.admin.execute("insert into public.enterprise select n from generate_series(1, 5) n")
+    worker = await own_harness.worker()
     lease = await worker.claim_one()
-    await own_world.admin.execute("insert into public.enterprise values (6, $1)", lease.job_id)
+    await own_harness.admin.execute("insert into public.enterprise values (6, $1)", lease.job_id)
     await worker.succeed(lease, "done")
-    assert await own_world.status(lease.job_id) == "waiting"
+    assert await own_harness.status(lease.job_id) == "waiting"
     child = await worker.claim_one()
     assert child.payload == '{"id" : 6}'
     await worker.succeed(child)
-    assert (await own_world.job(lease.job_id)).result == '"done"'
+    assert (await own_harness.job(lease.job_id)).result == '"done"'

@@ -1,5 +1,5 @@
-"""Everything at once: children of two nurseries of a job end, siblings are spawned, jobs are named in an `after`, parents return, fail and are
-canceled, while the leader sweeps. Nothing deadlocks, nothing is stuck, and what must always hold does."""
+"""Concurrent changes: children of two nurseries of a job end, siblings are spawned, jobs are named in an `after`, parents return, fail and are
+canceled, while the leader sweeps. Nothing deadlocks, no job is stuck, and the invariants hold."""
 
 import asyncio
 import contextlib
@@ -12,22 +12,22 @@ import pytest
 from plait.model.errors import IllegalMove
 from plait.model.ids import new_id
 from plait.store.nurseries import NewSpawn, SpawnStep
-from plait.store.trees import Lease as Fence
-from plait.store.trees import StepKey
+from plait.store.workflows import Lease as Fence
+from plait.store.workflows import StepKey
 from plait.testing import TestDatabase
 
 from ..fake_worker import FakeWorker, Lease
-from ..world import World
+from ..harness import Harness
 
 
 class Storm:
-    def __init__(self, world: World, workers: list[FakeWorker], seed: int) -> None:
-        self.world = world
+    def __init__(self, harness: Harness, workers: list[FakeWorker], seed: int) -> None:
+        self.harness = harness
         self.workers = workers
         self.random = random.Random(seed)
 
     async def round(self) -> None:
-        roots = await self.world.enqueue_many("add", 2)
+        roots = await self.harness.enqueue_many("add", 2)
         parents = await self.claim(1)
         for worker, lease in parents:
             await self.spawn_in_two_nurseries(worker, lease)
@@ -36,16 +36,16 @@ class Storm:
         work += [self.spawn_sibling(lease) for _, lease in children[:3]]
         for root in roots:
             if self.random.random() < 0.2:
-                work.append(self.world.cancel(root))
+                work.append(self.harness.cancel(root))
             if self.random.random() < 0.5:
-                work.append(self.world.enqueue("other", after="{" + str(root) + "}"))
+                work.append(self.harness.enqueue("other", after="{" + str(root) + "}"))
         self.random.shuffle(work)
         await asyncio.gather(*work)
         for _ in range(100):
             await asyncio.gather(*(self.settle(worker, lease) for worker, lease in await self.claim(5)), self.sweep())
-            if not await self.world.sql("select count(*) from plait.live"):
+            if not await self.harness.sql("select count(*) from plait.live"):
                 return
-        left = await self.world.rows("select job_id, state::text, wait_on, attempt from plait.live")
+        left = await self.harness.rows("select job_id, state::text, wait_on, attempt from plait.live")
         raise AssertionError(f"stuck: {[tuple(row) for row in left]}")
 
     async def claim(self, n: int) -> list[tuple[FakeWorker, Lease]]:
@@ -58,15 +58,15 @@ class Storm:
             await worker.fail(lease, permanent=True)
 
     async def sweep(self) -> None:
-        await self.world.store.leader.resume()
-        await self.world.rescue()
+        await self.harness.store.leader.resume()
+        await self.harness.rescue()
 
     async def spawn_sibling(self, lease: Lease) -> None:
         with contextlib.suppress(IllegalMove):  # its parent may have ended meanwhile
-            await self.world.store.database.fetchval("select plait.spawn('other', sibling_of => $1)", lease.job_id)
+            await self.harness.store.database.fetchval("select plait.spawn('other', sibling_of => $1)", lease.job_id)
 
     async def spawn_in_two_nurseries(self, worker: FakeWorker, lease: Lease) -> None:
-        fence, block, nurseries = Fence(worker.id, lease.job_id, lease.attempt), new_id(), self.world.store.nurseries
+        fence, block, nurseries = Fence(worker.id, lease.job_id, lease.attempt), new_id(), self.harness.store.nurseries
         await nurseries.open_nursery(
             fence, StepKey("", "nursery", 1, 1), block, finished=1, serial=self.random.random() < 0.3,
             stop=self.random.random() < 0.3, nested=True, cancel_on_parent_failure=self.random.random() < 0.5,
@@ -80,12 +80,12 @@ class Storm:
 @pytest.mark.parametrize(
     ("seed", "rounds"), [(1, 8), *(pytest.param(n, 60, marks=pytest.mark.full) for n in range(2, 6))]
 )
-async def test_nothing_deadlocks_and_nothing_is_stuck(emptied_database: TestDatabase, seed: int, rounds: int) -> None:
+async def test_nothing_deadlocks_and_nothing_is_stuck(shared_database: TestDatabase, seed: int, rounds: int) -> None:
     """T1, T16, T48."""
-    world = await World.open(emptied_database, max_connections=16)
-    await world.empty()
-    storm = Storm(world, [await world.worker() for _ in range(6)], seed)
+    harness = await Harness.open(shared_database, max_connections=16)
+    await harness.empty()
+    storm = Storm(harness, [await harness.worker() for _ in range(6)], seed)
     for _ in range(rounds):
         await storm.round()
-    await world.check()
-    await world.close()
+    await harness.check()
+    await harness.close()

@@ -1,4 +1,4 @@
-"""`def` handlers spawn by the sync forms; a process has none."""
+"""`def` handlers spawn with the sync functions; handlers in processes can't spawn."""
 
 import asyncio
 import contextvars
@@ -22,10 +22,10 @@ from plait import (
 from plait.model.errors import LeaseLost
 from plait.testing import Kit
 
-from ..world import World
+from ..harness import Harness
 
 
-async def test_a_def_handler_spawns_and_spawns_once(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_def_handler_spawns_and_spawns_once(app: Plait, kit: Kit, app_harness: Harness) -> None:
     tries, ran, said = 0, [], []
 
     @app.job
@@ -58,7 +58,7 @@ async def test_a_def_handler_spawns_and_spawns_once(app: Plait, kit: Kit, over: 
     assert len(await handle.tree()) == 5
 
 
-async def test_threads_of_a_handler_spawn_too(app: Plait, kit: Kit, over: World) -> None:
+async def test_threads_of_a_handler_spawn_too(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job
     def child(n: int) -> None: ...
 
@@ -78,7 +78,7 @@ async def test_threads_of_a_handler_spawn_too(app: Plait, kit: Kit, over: World)
 
 
 async def test_the_sync_forms_are_refused_on_a_loop_and_the_async_ones_in_a_thread(
-    app: Plait, kit: Kit, over: World
+    app: Plait, kit: Kit, app_harness: Harness
 ) -> None:
     @app.job
     async def child() -> None: ...
@@ -98,15 +98,15 @@ async def test_the_sync_forms_are_refused_on_a_loop_and_the_async_ones_in_a_thre
     with pytest.raises(NotDurable):
         spawn_sync(child)
     await kit.run_until_idle()
-    assert await over.counts() == {Status.SUCCEEDED: 2}
+    assert await app_harness.counts() == {Status.SUCCEEDED: 2}
 
 
 async def _spawn(job: Any) -> None:
     await spawn(job)
 
 
-async def test_a_thread_that_has_lost_its_lease_spawns_nothing(app: Plait, kit: Kit, over: World) -> None:
-    """T34: it is told at once, though nothing can stop it."""
+async def test_a_thread_that_has_lost_its_lease_spawns_nothing(app: Plait, kit: Kit, app_harness: Harness) -> None:
+    """T34: it gets the error at once, though nothing can stop it."""
     told: list[str] = []
 
     @app.job
@@ -114,7 +114,7 @@ async def test_a_thread_that_has_lost_its_lease_spawns_nothing(app: Plait, kit: 
 
     @app.job(retries=0)
     def parent() -> None:
-        asyncio.run_coroutine_threadsafe(over.cancel(handle.id), loop).result()
+        asyncio.run_coroutine_threadsafe(app_harness.cancel(handle.id), loop).result()
         try:
             spawn_sync(child)
         except LeaseLost:

@@ -1,4 +1,4 @@
-"""Connections: each wait on one has a bound, and one that did not answer is not used again."""
+"""Connections: each wait has a timeout, and a connection that timed out is not used again."""
 
 import asyncio
 import socket
@@ -23,15 +23,15 @@ LONG = "select pg_sleep(600)"  # of the server's: a statement that is not answer
 
 
 @pytest.fixture
-async def proxied(real_database: TestDatabase) -> AsyncIterator[tuple[Database, Proxy]]:
-    async with Proxy(real_database.url).running() as proxy:
+async def proxied(real_clock_database: TestDatabase) -> AsyncIterator[tuple[Database, Proxy]]:
+    async with Proxy(real_clock_database.url).running() as proxy:
         database = Database(proxy.url, statement_s=1.0)
         yield database, proxy
         await database.close()
 
 
-async def test_a_statement_that_is_not_answered_ends_with_an_error(real_database: TestDatabase) -> None:
-    database = Database(real_database.url, statement_s=0.2)
+async def test_a_statement_that_is_not_answered_ends_with_an_error(real_clock_database: TestDatabase) -> None:
+    database = Database(real_clock_database.url, statement_s=0.2)
     with pytest.raises(NoAnswer, match=r"no answer within 0\.2 s"):
         await database.fetchval(LONG)
     assert await database.fetchval("select 1", timeout=60) == 1
@@ -42,10 +42,10 @@ async def test_a_statement_that_is_not_answered_ends_with_an_error(real_database
 
 
 async def test_a_connection_that_is_terminated_within_a_statement_was_not_answered_in_time(
-    real_database: TestDatabase,
+    real_clock_database: TestDatabase,
 ) -> None:
     """After a loop that was blocked, the reply to the first message and the end of the bound are handled in one turn."""
-    database = Database(real_database.url, statement_s=0.2)
+    database = Database(real_clock_database.url, statement_s=0.2)
     await database.fetchval("select 1", timeout=60)
     statement = asyncio.create_task(database.fetchval("select 2"))
     await asyncio.sleep(0)
@@ -56,8 +56,8 @@ async def test_a_connection_that_is_terminated_within_a_statement_was_not_answer
     await database.close()
 
 
-async def test_a_users_statement_in_a_lent_transaction_has_no_bound(real_database: TestDatabase) -> None:
-    database = Database(real_database.url, statement_s=0.5)
+async def test_a_users_statement_in_a_lent_transaction_has_no_bound(real_clock_database: TestDatabase) -> None:
+    database = Database(real_clock_database.url, statement_s=0.5)
     async with database.lend() as connection:
         assert await connection.fetchval("select 1 from pg_sleep(1.5)") == 1
     with pytest.raises(TimeoutError):  # and what its code raises stays what it is
@@ -68,9 +68,9 @@ async def test_a_users_statement_in_a_lent_transaction_has_no_bound(real_databas
 
 
 async def test_users_who_hold_all_lent_connections_do_not_keep_plaits_own_statements_waiting(
-    real_database: TestDatabase,
+    real_clock_database: TestDatabase,
 ) -> None:
-    database = Database(real_database.url, max_connections=1)
+    database = Database(real_clock_database.url, max_connections=1)
     async with database.lend():
         assert await database.fetchval("select 1") == 1
     await database.close()
@@ -101,10 +101,10 @@ async def test_a_dead_peer_is_noticed_by_the_kernel(proxied: tuple[Database, Pro
 
 
 async def test_a_pooler_that_does_not_know_a_setting_of_the_session_is_asked_without(
-    real_database: TestDatabase, monkeypatch: pytest.MonkeyPatch
+    real_clock_database: TestDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sockets, "_SESSION", {"no_such_setting_of_plait": "1"})
-    database = Database(real_database.url)
+    database = Database(real_clock_database.url)
     assert await database.fetchval("select 1") == 1
     await database.close()
 
@@ -120,7 +120,9 @@ def test_an_error_says_nothing_of_the_drivers_internals(error: Exception) -> Non
     assert "the database cannot be reached" in str(ours)
 
 
-async def test_dead_notifications_are_logged_once(real_database: TestDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_dead_notifications_are_logged_once(
+    real_clock_database: TestDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(listener, "ANSWER_S", 0.01)
     tries = 0
 
@@ -136,15 +138,15 @@ async def test_dead_notifications_are_logged_once(real_database: TestDatabase, m
         return tries > 3
 
     with structlog.testing.capture_logs() as lines:
-        listening = asyncio.ensure_future(Deaf(Database(real_database.url), lambda _kind, _name: None).run())
+        listening = asyncio.ensure_future(Deaf(Database(real_clock_database.url), lambda _kind, _name: None).run())
         await eventually(tried)
         listening.cancel()
         await asyncio.wait({listening})
     assert [line["event"] for line in lines] == ["notifications do not arrive, polling instead"]
 
 
-async def test_a_failure_that_is_retried_is_no_warning(real_database: TestDatabase) -> None:
-    app = Plait(real_database.url)
+async def test_a_failure_that_is_retried_is_no_warning(real_clock_database: TestDatabase) -> None:
+    app = Plait(real_clock_database.url)
 
     @app.job(retries=1, backoff=Backoff(base=0.01))
     async def fails() -> None:

@@ -1,5 +1,5 @@
-"""A database that does not answer, stands still, or is read-only for a while: every service goes on afterwards, by itself, and no
-outcome is lost. Each is a process of its own, and its way to the database leads through a proxy."""
+"""A database that is unreachable, frozen or read-only for a while: every service recovers by itself, and no outcome is lost.
+Each service is a process that connects through a proxy."""
 
 import asyncio
 import signal
@@ -13,25 +13,25 @@ import pytest
 from plait import Plait, Status
 from plait.store import Store
 from plait.testing import TestDatabase
-from tests.api.calling import new_key
-from tests.outages import process
-from tests.outages.running import BEGUN, KINDS, OVER, Kind, end_sessions, outage, service
+from tests.api.api_client import new_key
+from tests.outages import service_main
+from tests.outages.services import BEGUN, KINDS, OVER, Kind, end_sessions, outage, service
 from tests.proxy import Proxy
 from tests.waiting import eventually
 
 
 @pytest.fixture
-async def proxy(real_database: TestDatabase) -> AsyncIterator[Proxy]:
-    async with Proxy(real_database.url).running() as proxy:
+async def proxy(real_clock_database: TestDatabase) -> AsyncIterator[Proxy]:
+    async with Proxy(real_clock_database.url).running() as proxy:
         yield proxy
 
 
 @pytest.fixture
-async def store(real_database: TestDatabase) -> AsyncIterator[Store]:
+async def store(real_clock_database: TestDatabase) -> AsyncIterator[Store]:
     """Straight to the database."""
-    process.app.target = Plait(real_database.url).target
-    yield await process.app.store()
-    await process.app.close()
+    service_main.app.target = Plait(real_clock_database.url).target
+    yield await service_main.app.store()
+    await service_main.app.close()
 
 
 async def _count(store: Store, status: Status, n: int) -> None:
@@ -43,16 +43,16 @@ async def _count(store: Store, status: Status, n: int) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_worker_outlasts_it_and_loses_no_outcome(
-    kind: Kind, real_database: TestDatabase, proxy: Proxy, store: Store, tmp_path: Path
+    kind: Kind, real_clock_database: TestDatabase, proxy: Proxy, store: Store, tmp_path: Path
 ) -> None:
     gate = tmp_path / "gate"
     async with service(proxy.url, "worker", log=tmp_path / "log") as worker:
-        handles = await process.wait_for.enqueue_many([str(gate)] * 10)
+        handles = await service_main.wait_for.enqueue_many([str(gate)] * 10)
         await _count(store, Status.RUNNING, 10)
-        async with outage(kind, real_database, proxy):
+        async with outage(kind, real_clock_database, proxy):
             gate.touch()  # all handlers succeed now, and nobody can be told
             await worker.logged(BEGUN)
-        handles += await process.wait_for.enqueue_many([str(gate)])
+        handles += await service_main.wait_for.enqueue_many([str(gate)])
         await _count(store, Status.SUCCEEDED, 11)
         await worker.logged(OVER)
         assert worker.alive
@@ -67,17 +67,17 @@ async def test_a_worker_outlasts_it_and_loses_no_outcome(
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_leader_outlasts_it(
-    kind: Kind, real_database: TestDatabase, proxy: Proxy, store: Store, tmp_path: Path
+    kind: Kind, real_clock_database: TestDatabase, proxy: Proxy, store: Store, tmp_path: Path
 ) -> None:
     async def leads() -> bool:
         return await store.leader.get_leader() is not None
 
-    await store.definitions.define([process.wait_for.definition.row()])
+    await store.definitions.define([service_main.wait_for.definition.row()])
     async with service(proxy.url, "leader", log=tmp_path / "log") as leader:
         await eventually(leads, within=120, what="an election")
-        async with outage(kind, real_database, proxy):
+        async with outage(kind, real_clock_database, proxy):
             await leader.logged(BEGUN)
-        await process.wait_for.options(delay=0.1).enqueue("nothing")
+        await service_main.wait_for.options(delay=0.1).enqueue("nothing")
         await _count(store, Status.QUEUED, 1)  # which only the leader can do
         await leader.logged(OVER)
         leader.process.send_signal(signal.SIGTERM)
@@ -86,10 +86,10 @@ async def test_a_leader_outlasts_it(
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_an_api_outlasts_it_and_answers_meanwhile(
-    kind: Kind, real_database: TestDatabase, proxy: Proxy, store: Store, tmp_path: Path
+    kind: Kind, real_clock_database: TestDatabase, proxy: Proxy, store: Store, tmp_path: Path
 ) -> None:
     tenant_id = await store.tenants.tenant_id("default")
-    await store.definitions.define([process.wait_for.definition.row()])
+    await store.definitions.define([service_main.wait_for.definition.row()])
     _, token = await new_key(store, "operator", tenant_id)
     body = {"definition_key": "wait_for", "payload": {"path": "nothing"}}
 
@@ -109,7 +109,7 @@ async def test_an_api_outlasts_it_and_answers_meanwhile(
 
         await eventually(enqueues, what="an enqueue over HTTP")
         await eventually(runs_bulk_jobs, what="a worker of bulk jobs")
-        async with outage(kind, real_database, proxy):
+        async with outage(kind, real_clock_database, proxy):
             await api.logged(BEGUN)  # its worker of bulk jobs has noticed
             answer = await client.post("/api/v1/jobs", json=body)  # the answer comes: it is this that is bounded
             assert answer.status_code in (201, 202, 503)
@@ -122,9 +122,9 @@ async def test_an_api_outlasts_it_and_answers_meanwhile(
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_an_application_outlasts_it_and_stores_each_job_once(
-    kind: Kind, real_database: TestDatabase, proxy: Proxy, store: Store
+    kind: Kind, real_clock_database: TestDatabase, proxy: Proxy, store: Store
 ) -> None:
-    app = Plait(proxy.url, settings=process.app.settings)
+    app = Plait(proxy.url, settings=service_main.app.settings)
 
     @app.job
     async def wait_for(path: str) -> None: ...
@@ -132,7 +132,7 @@ async def test_an_application_outlasts_it_and_stores_each_job_once(
     enqueued = [await wait_for.enqueue("nothing")]
     for _ in range(2):  # more than one connection
         enqueued += await asyncio.gather(*(wait_for.enqueue("nothing") for _ in range(5)))
-    async with outage(kind, real_database, proxy):
+    async with outage(kind, real_clock_database, proxy):
         try:
             async with asyncio.timeout(60):
                 enqueued.append(await wait_for.enqueue("nothing"))
@@ -152,50 +152,50 @@ async def test_an_application_outlasts_it_and_stores_each_job_once(
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_worker_can_be_stopped_meanwhile(
-    kind: Kind, real_database: TestDatabase, proxy: Proxy, store: Store, tmp_path: Path
+    kind: Kind, real_clock_database: TestDatabase, proxy: Proxy, store: Store, tmp_path: Path
 ) -> None:
     async with service(proxy.url, "worker", log=tmp_path / "log") as worker:
-        await process.wait_for.enqueue(str(tmp_path / "never"))
+        await service_main.wait_for.enqueue(str(tmp_path / "never"))
         await _count(store, Status.RUNNING, 1)
-        async with outage(kind, real_database, proxy):
+        async with outage(kind, real_clock_database, proxy):
             worker.process.send_signal(signal.SIGTERM)
             assert await worker.ended() == 143
 
 
 async def test_a_worker_that_was_declared_lost_when_a_reply_was_lost_registers_again(
-    real_database: TestDatabase, store: Store, tmp_path: Path
+    real_clock_database: TestDatabase, store: Store, tmp_path: Path
 ) -> None:
-    admin = await asyncpg.connect(real_database.admin_url)
-    async with service(real_database.url, "worker", log=tmp_path / "log", HEARTBEAT="15") as worker:
+    admin = await asyncpg.connect(real_clock_database.admin_url)
+    async with service(real_clock_database.url, "worker", log=tmp_path / "log", HEARTBEAT="15") as worker:
         await worker.logged("worker started")
         async with admin.transaction():
             await admin.execute("update plait.workers set state = 'lost'")
             await end_sessions(admin, "%plait.cycle%")
         await worker.logged("worker started", times=2)
-        handle = await process.wait_for.enqueue(str(tmp_path))
+        handle = await service_main.wait_for.enqueue(str(tmp_path))
         await handle.result(120)
         assert worker.alive
     await admin.close()
 
 
 async def test_a_login_whose_default_isolation_is_another_works(
-    real_database: TestDatabase, store: Store, tmp_path: Path
+    real_clock_database: TestDatabase, store: Store, tmp_path: Path
 ) -> None:
-    admin = await asyncpg.connect(real_database.admin_url)
+    admin = await asyncpg.connect(real_clock_database.admin_url)
     await admin.execute(
-        f"alter database \"{real_database.name}\" set default_transaction_isolation = 'repeatable read'"
+        f"alter database \"{real_clock_database.name}\" set default_transaction_isolation = 'repeatable read'"
     )
-    async with service(real_database.url, "worker", log=tmp_path / "log") as worker:
-        handle = await process.wait_for.enqueue(str(tmp_path))
+    async with service(real_clock_database.url, "worker", log=tmp_path / "log") as worker:
+        handle = await service_main.wait_for.enqueue(str(tmp_path))
         await handle.result(120)
         assert worker.alive
     await admin.close()
 
 
 async def test_a_service_that_starts_before_its_database_waits_for_it(
-    real_database: TestDatabase, store: Store, tmp_path: Path
+    real_clock_database: TestDatabase, store: Store, tmp_path: Path
 ) -> None:
-    async with Proxy(real_database.url).running() as probe:
+    async with Proxy(real_clock_database.url).running() as probe:
         port, url = probe.port, probe.url  # nobody listens there after this block
 
     async def leads() -> bool:
@@ -203,7 +203,7 @@ async def test_a_service_that_starts_before_its_database_waits_for_it(
 
     async with service("leader", "--url", url, "--json", log=tmp_path / "log") as leader:
         await leader.logged(BEGUN)
-        async with Proxy(real_database.url, port=port).running():
+        async with Proxy(real_clock_database.url, port=port).running():
             await eventually(leads, within=120, what="an election")
             assert leader.alive
             assert leader.count(BEGUN) == 1

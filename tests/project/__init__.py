@@ -1,1 +1,1 @@
-"""Rules over the tree itself: what a file may be called, import, hold or say. None needs a database."""
+"""Rules about the source tree: names, imports and contents of files. No test here needs a database."""

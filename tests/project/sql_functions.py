@@ -1,4 +1,4 @@
-"""What a file of plait/sql must look like for a reader to find a function, and its contract, by its name."""
+"""The required form of files in plait/sql, so that a function and its contract are found by its name."""
 
 import re
 from collections import defaultdict
@@ -17,7 +17,7 @@ COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def faults(files: Mapping[str, str]) -> list[str]:
-    """What is wrong with the .sql files of plait/sql, given by their names within the project."""
+    """Faults of the .sql files of plait/sql, given by their names within the project."""
     defined_in = _definitions(files)
     return [
         *_misplaced(defined_in),
@@ -110,7 +110,7 @@ def silent_defaults(files: Mapping[str, str]) -> list[str]:
 
 
 def _arguments(text: str, start: int) -> list[str]:
-    """What is between the parenthesis that opens before `start` and its own end, by its commas."""
+    """The arguments between the parenthesis that opens before `start` and its end."""
     depth, parts, at, quoted = 0, [""], start, False
     while depth >= 0 and at < len(text):
         char = text[at]

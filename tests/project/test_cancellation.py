@@ -1,8 +1,8 @@
-"""A cancellation is never swallowed. On Python 3.11 `asyncio.wait_for` does so where the wait ends at the same moment: use `asyncio.timeout`."""
+"""A cancellation is never swallowed. On Python 3.11 `asyncio.wait_for` does that if the wait ends at the same moment: use `asyncio.timeout`."""
 
 from pathlib import Path
 
-from .tree import name_of, sources
+from .source_files import name_of, sources
 
 
 def test_nothing_waits_by_wait_for() -> None:

@@ -1,4 +1,4 @@
-"""One clock: the database's, through `plait.now()`. Python's wall clock decides nothing, and no test sleeps.
+"""One clock: the database's, through `plait.now()`. No decision uses Python's wall clock, and no test sleeps.
 
 A line that must break the rule ends in its reason: `# clock: <reason>`, `# sleep: <reason>`, in SQL
 `-- clock: <reason>`. A monotonic clock, which can only make a process stop itself earlier, is free to use.
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from .tree import name_of, sources
+from .source_files import name_of, sources
 
 WALL_CLOCKS = {
     "time.time",
@@ -56,7 +56,7 @@ def test_a_clock_is_found_under_any_name() -> None:
 
 
 def test_a_monotonic_clock_and_the_worlds_clock_are_free() -> None:
-    assert uses("import time\nx = time.monotonic()\ny = world.now()\n", WALL_CLOCKS, excuse="clock") == []
+    assert uses("import time\nx = time.monotonic()\ny = harness.now()\n", WALL_CLOCKS, excuse="clock") == []
 
 
 def test_an_excuse_needs_a_reason() -> None:

@@ -1,11 +1,11 @@
-"""How long a file may be, what it may be called, and that it tells nothing of the machine it was made on."""
+"""The maximum length and the names of files, and no trace of the machine that they were written on."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from .tree import ROOT, name_of, project_files, sources
+from .source_files import ROOT, name_of, project_files, sources
 
 LIMIT = 400
 REASON = re.compile(r"^(?:#|--) long: \S.*", re.MULTILINE)

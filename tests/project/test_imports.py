@@ -9,7 +9,7 @@ from pathlib import Path
 
 import grimp
 
-from .tree import ROOT
+from .source_files import ROOT
 
 
 def test_the_import_contracts_hold() -> None:

@@ -1,4 +1,4 @@
-"""requirements.lock is uv.lock for who has no uv: the same versions on every platform and Python."""
+"""requirements.lock has the same versions as uv.lock, on every platform and Python, for users without uv."""
 
 import re
 import tomllib
@@ -11,7 +11,7 @@ from packaging.markers import Marker, default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from .tree import ROOT
+from .source_files import ROOT
 
 LOCK = tomllib.loads((ROOT / "uv.lock").read_text())
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())

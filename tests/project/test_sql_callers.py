@@ -3,7 +3,7 @@
 import importlib.util
 from types import ModuleType
 
-from .tree import ROOT
+from .source_files import ROOT
 
 
 def _sql_callers() -> ModuleType:

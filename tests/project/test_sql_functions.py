@@ -1,12 +1,12 @@
-"""One public SQL function per file, which bears its name and begins with its contract."""
+"""One public SQL function per file, which has its name and begins with its contract."""
 
 import re
 from pathlib import Path
 
 import pytest
 
+from .source_files import ROOT, name_of, sources
 from .sql_functions import faults, silent_defaults
-from .tree import ROOT, name_of, sources
 
 FOLDERS = sorted(path for path in (ROOT / "plait/sql/functions").iterdir() if path.is_dir())
 

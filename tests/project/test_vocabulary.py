@@ -1,4 +1,4 @@
-"""The lint of the vocabulary: it finds retired phrases and sentence forms, in prose and nowhere else."""
+"""The vocabulary lint: it finds retired phrases and sentence forms, only in prose."""
 
 import importlib.util
 import sys
@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from .tree import ROOT
+from .source_files import ROOT
 
 
 def _load() -> ModuleType:

@@ -1,1 +1,1 @@
-"""A primary and a synchronous standby, of the programs that embedded Postgres is made of; the primary dies under load."""
+"""A primary and a synchronous standby; the primary is killed under load."""

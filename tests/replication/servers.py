@@ -1,4 +1,4 @@
-"""Two servers, one of which follows the other: what a machine of Patroni's or a managed Postgres does, in small."""
+"""Two servers, one of which replicates the other, like Patroni or a managed Postgres on a small scale."""
 
 import asyncio
 import contextlib

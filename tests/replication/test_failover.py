@@ -1,4 +1,4 @@
-"""Failover to a synchronous standby under load: nothing that was acknowledged is lost, and workers find the new primary by themselves (F6)."""
+"""Failover to a synchronous standby under load: nothing that was acknowledged is lost, and workers find the new primary (F6)."""
 
 import asyncio
 import contextlib
@@ -56,7 +56,7 @@ class Load:
             await stop.wait_for(max(0, PAUSE_S - (time.monotonic() - began)))
 
     async def read(self, url: str, stop: Stop) -> None:
-        """What a client has once seen of a job's end must stay."""
+        """An outcome that a client has seen must not change."""
         while not stop.requested:
             with contextlib.suppress(*UNREACHABLE, asyncpg.PostgresError):
                 connection = await asyncpg.connect(url, timeout=5)

@@ -1,4 +1,4 @@
-"""Connections to a server are bounded in number and in the time that they wait for their client."""
+"""Connections to a server are limited in number and in the time that they wait for their client."""
 
 import asyncio
 import resource
@@ -23,7 +23,7 @@ Writer = asyncio.StreamWriter
 
 
 class Site:
-    """A server, and an application that answers at once; or, at /wait, when it is told to."""
+    """A server, and an application that answers at once; or, at /wait, when the test says so."""
 
     def __init__(self, connections: Connections) -> None:
         self.connections = connections
@@ -72,7 +72,7 @@ class Site:
 
 
 async def ended(reader: Reader) -> bytes:
-    """What the server says until it closes the connection. The bound is for a broken server."""
+    """The server's output until it closes the connection. The timeout is for a broken server."""
     async with asyncio.timeout(60):
         try:
             return await reader.read()

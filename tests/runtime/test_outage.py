@@ -1,4 +1,4 @@
-"""Failures that pass: one line when they begin, one when they are over, and ever longer pauses between."""
+"""Temporary failures: one log line at the beginning, one at the end, and exponential backoff."""
 
 from collections.abc import Iterator
 

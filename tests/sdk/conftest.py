@@ -1,4 +1,4 @@
-"""An app on the test's database, and a worker that runs what there is."""
+"""An app on the test's database, and a worker that runs until it is idle."""
 
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any

@@ -1,11 +1,11 @@
-"""Jobs for processes of their own: a child finds them here, by their module and name."""
+"""Jobs for handlers in processes: a child process imports them by module and name."""
 
 from typing import Any
 
 from plait import Plait
 from plait.runtime.settings import Settings
 
-from .nasty import ERRORS, FIXED
+from .hostile_values import ERRORS, FIXED
 
 app = Plait("postgresql://nowhere.invalid/", settings=Settings(poll=0.05, listen=False))
 

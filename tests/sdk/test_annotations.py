@@ -1,4 +1,4 @@
-"""Unions, discriminated unions and generic types come back as what they were. What can't is refused before any value of it exists."""
+"""Unions, discriminated unions and generic types are decoded to the same types. Types that can't be are rejected at the definition."""
 
 import functools
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from plait import Plait
 from plait.model.errors import InvalidArguments, InvalidDefinition, InvalidResult
 from plait.sdk.codec import Codec, ResultCodec
 
-from .postponed import Later
+from .postponed_annotations import Later
 
 T = TypeVar("T")
 E = TypeVar("E")

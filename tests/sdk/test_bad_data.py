@@ -1,4 +1,4 @@
-"""Bad data (F19, T65, T66, T100, T101): an enqueue works or is refused with a reason, a job ends with a reason, the worker lives."""
+"""Bad data (F19, T65, T66, T100, T101): an enqueue works or is rejected with a reason, a job ends with a reason, the worker survives."""
 
 import asyncio
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from plait.worker.worker import Worker
 
 from . import isolated
 from .conftest import Drain
-from .nasty import ERRORS, FIXED, PAYLOADS, Make, errors, nested, values
+from .hostile_values import ERRORS, FIXED, PAYLOADS, Make, errors, nested, values
 
 CROWD = 50
 

@@ -1,4 +1,4 @@
-"""Another open transaction holds what an enqueue needs: the others of the process go on, and this one is told in time."""
+"""An open transaction locks what an enqueue needs: other enqueues of the process continue, and this one fails in time."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Typed arguments and results: a handler gets what was given, and what does not fit is refused where it is given."""
+"""Typed arguments and results: handlers get the values that were passed, and values that do not fit are rejected at the call."""
 
 import dataclasses
 import enum
@@ -15,7 +15,7 @@ import pytest
 from plait.model.errors import InvalidArguments, InvalidDefinition, InvalidPayload, InvalidResult, NotSerializable
 from plait.sdk.codec import MAX_DEPTH, Codec
 
-from .postponed import Later, postponed, unknown_name
+from .postponed_annotations import Later, postponed, unknown_name
 
 
 class Color(enum.Enum):

@@ -1,4 +1,4 @@
-"""`conn=`: an enqueue is part of the caller's own transaction, whichever library the connection is of."""
+"""`conn=`: an enqueue is part of the caller's own transaction, with every supported library."""
 
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -23,8 +23,8 @@ from plait.runtime.settings import Settings
 from plait.store import Store
 from plait.testing import TestDatabase, TestServer
 
+from .caller_connections import KINDS, Kind, RollBack
 from .conftest import CLIENT, Drain
-from .connecting import KINDS, Kind, RollBack
 
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 

@@ -1,4 +1,4 @@
-"""What `import plait` offers."""
+"""The exports of `import plait`."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Handles: how a job is, how it ended, and asking it to stop or to run again."""
+"""Handles: status, result, cancel and retry of a job."""
 
 import asyncio
 from collections.abc import Callable
@@ -76,7 +76,7 @@ async def test_a_snooze_burns_no_try_and_a_retry_later_does(app: Plait, drain: D
     @app.job(retries=1)
     async def patient() -> str:
         me = current()
-        seen.append((me.attempt, me.tries))
+        seen.append((me.attempt, me.failed_attempts))
         if me.attempt == 1:
             raise Snooze(timedelta(minutes=1))
         if me.attempt == 2:

@@ -1,4 +1,4 @@
-"""A job is a plain function that can also be asked for later: options, defaults, and what is refused."""
+"""A job is a plain function that can also be enqueued: options, defaults and errors."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

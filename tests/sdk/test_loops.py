@@ -1,4 +1,4 @@
-"""Where an app may be used from: sync code, threads, several loops, a fork; and closed, and opened again."""
+"""Use of an app from sync code, threads, several loops and after a fork; closed and opened again."""
 
 import asyncio
 import sys

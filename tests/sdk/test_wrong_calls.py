@@ -1,4 +1,4 @@
-"""A call with a wrong value is refused at once, with an error of plait that says what is accepted and what was given."""
+"""A call with a wrong value raises an error of plait at once, with the accepted and the given value."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""A decorator's or an enqueue's option of the wrong type is refused where it is given, by its name, with what is accepted."""
+"""An option of the wrong type is rejected at the decorator or the enqueue, with its name and the accepted types."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -32,7 +32,7 @@ WRONG: dict[str, Any] = {
 }
 
 JOB_OPTIONS: dict[str, set[str]] = {
-    # What of the above is right for each of them.
+    # The valid values for each option.
     "name": {"text", "None"},
     "queue": {"text"},
     "priority": {"a negative number"},

@@ -1,1 +1,1 @@
-"""Metrics, traces, logs, and what deploy/ makes of them."""
+"""Metrics, traces, logs, and the configuration in deploy/."""

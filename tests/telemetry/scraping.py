@@ -1,4 +1,4 @@
-"""What a scraper reads, as numbers."""
+"""The metrics of a scrape, as numbers."""
 
 from prometheus_client.parser import text_string_to_metric_families
 

@@ -1,4 +1,4 @@
-"""Secrets stay where they are: none in a metric, a line of the log or a span (S18). Tables, pages and reports: tests/connectors."""
+"""No secret is in a metric, a log line or a span (S18). Tables, pages and reports: tests/connectors."""
 
 import json
 import re
@@ -11,8 +11,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from plait import JobFailed, Plait, call, current
 from plait.testing import TestDatabase
 
-from ..cli.calling import call as plait
-from ..cli.calling import started, wait_for_line
+from ..cli.cli_runner import call as plait
+from ..cli.cli_runner import started, wait_for_line
 from ..waiting import PATIENCE_S
 from ..worker.conftest import Running
 
@@ -40,18 +40,18 @@ def leak_apart(password: str) -> str:
 """
 
 
-def test_no_metric_and_no_line_of_a_worker_has_one(real_database: TestDatabase, tmp_path: Path) -> None:
+def test_no_metric_and_no_line_of_a_worker_has_one(real_clock_database: TestDatabase, tmp_path: Path) -> None:
     path = tmp_path / "leaky.py"
     path.write_text(APP)
     log = ""
     with started(
-        "worker", path, "--url", real_database.url, "--metrics-port", "0",
+        "worker", path, "--url", real_clock_database.url, "--metrics-port", "0",
         PLAIT_SECRET_API=CANARY, PLAIT_LOG_FORMAT="json", PLAIT_LOG_LEVEL="debug",
     ) as process:  # fmt: skip
         log += (line := wait_for_line(process, "metrics listening"))
         [url] = re.findall(r'http://[^"]*/metrics', line)
-        plait("enqueue", path, "leak", f"password={CANARY}", "note=x", "--url", real_database.url)
-        plait("enqueue", path, "leak_apart", f"password={CANARY}", "--url", real_database.url)
+        plait("enqueue", path, "leak", f"password={CANARY}", "note=x", "--url", real_clock_database.url)
+        plait("enqueue", path, "leak_apart", f"password={CANARY}", "--url", real_clock_database.url)
         failed = 0
         while failed < 2:
             log += (line := wait_for_line(process, ""))

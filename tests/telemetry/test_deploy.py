@@ -1,4 +1,4 @@
-"""What deploy/ says agrees with the code: metrics that exist, settings that exist, commands that exist."""
+"""deploy/ agrees with the code: its metrics, settings and commands exist."""
 
 import configparser
 import json

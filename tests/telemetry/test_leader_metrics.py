@@ -1,4 +1,4 @@
-"""What a process that may lead tells of its duties."""
+"""Metrics of the leader's duties."""
 
 import asyncio
 
@@ -19,8 +19,10 @@ class Broken:
         raise ZeroDivisionError
 
 
-async def test_duties_are_counted_with_their_failures_and_only_the_leader_leads(real_database: TestDatabase) -> None:
-    app = Plait(real_database.url)
+async def test_duties_are_counted_with_their_failures_and_only_the_leader_leads(
+    real_clock_database: TestDatabase,
+) -> None:
+    app = Plait(real_clock_database.url)
     metrics, stop = LeaderMetrics(), Stop()
     leader = Leader(app, metrics=metrics)
     leader._duties = (*leader._duties, Broken())

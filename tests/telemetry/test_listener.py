@@ -1,4 +1,4 @@
-"""`/metrics`: over the API with a key, and on a listener of its own without one."""
+"""`/metrics`: on the API with a key, and on a separate listener without one."""
 
 import re
 from pathlib import Path
@@ -11,16 +11,16 @@ from plait.telemetry.exposition import Exposition
 from plait.telemetry.server import MetricsServer
 from plait.testing import TestDatabase
 
-from ..api.calling import Calling
-from ..cli.calling import started, wait_for_line
+from ..api.api_client import ApiClient
+from ..cli.cli_runner import started, wait_for_line
 from ..cli.conftest import SHOP
+from ..harness import Harness
 from ..waiting import PATIENCE_S
-from ..world import World
 from .scraping import Scraped
 
 
-async def test_the_api_tells_the_installations_numbers_to_its_operators_alone(api: Calling, world: World) -> None:
-    await world.enqueue("add", tenant="acme")
+async def test_the_api_tells_the_installations_numbers_to_its_operators_alone(api: ApiClient, harness: Harness) -> None:
+    await harness.enqueue("add", tenant="acme")
     assert (await api.get("/metrics")).status_code == 401
     assert (await (await api.acting("admin", "acme")).get("/metrics")).status_code == 403
     answer = await (await api.acting("super-admin")).get("/metrics")
@@ -37,13 +37,13 @@ async def test_the_api_tells_the_installations_numbers_to_its_operators_alone(ap
     ("command", "names"), [("worker", "plait_worker_slots"), ("leader", "plait_leading"), ("api", "plait_jobs")]
 )
 def test_a_process_serves_its_metrics_without_a_key(
-    real_database: TestDatabase, tmp_path: Path, command: str, names: str
+    real_clock_database: TestDatabase, tmp_path: Path, command: str, names: str
 ) -> None:
     app = tmp_path / "shop.py"
     app.write_text(SHOP)
     port = ["--port", "0"] if command == "api" else []
     with started(
-        command, app, "--url", real_database.url, "--metrics-port", "0", *port, PLAIT_LOG_FORMAT="json"
+        command, app, "--url", real_clock_database.url, "--metrics-port", "0", *port, PLAIT_LOG_FORMAT="json"
     ) as process:
         line = wait_for_line(process, "metrics listening")
         [url] = re.findall(r'http://[^"]*/metrics', line)

@@ -1,4 +1,4 @@
-"""Logs: one JSON object a line, with whose it is, and without secrets (S18, S19)."""
+"""Logs: one JSON object per line, with its tenant and job, and without secrets (S18, S19)."""
 
 import io
 import json
@@ -20,7 +20,7 @@ SECRET = "canary-7f3a91c2d4"
 
 @pytest.fixture
 def lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
-    """What this process logs as JSON."""
+    """The JSON logs of this process."""
     written = io.StringIO()
     monkeypatch.setattr(sys, "stderr", written)
     monkeypatch.setattr(logging.getLogger(), "handlers", [])

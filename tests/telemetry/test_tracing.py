@@ -1,4 +1,4 @@
-"""Traces: from the request that enqueued to the attempt that ran, and nothing where nobody records them."""
+"""Traces: from the request that enqueued to the attempt that ran; no spans if tracing is not configured."""
 
 import sys
 from typing import Any
@@ -17,10 +17,10 @@ from plait.telemetry import tracing
 from plait.worker.tracing import traced
 from plait.worker.worker import Worker
 
-from ..api.calling import Calling
+from ..api.api_client import ApiClient
+from ..harness import Harness
 from ..worker import isolated
 from ..worker.conftest import Running
-from ..world import World
 
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -57,12 +57,12 @@ async def test_a_run_is_in_the_trace_of_whoever_enqueued_it_and_so_are_its_steps
         await app.handle(second_job.id).result(timeout=120)
     [one], [two] = named(spans, "run first"), named(spans, "run second")
     assert request.get_span_context().trace_id == one.context.trace_id == two.context.trace_id
-    assert told == hex_trace(one), "the handler is told the same"
+    assert told == hex_trace(one), "the handler sees the same trace"
     assert one.parent is not None
     assert one.parent.span_id == request.get_span_context().span_id
     assert one.kind is SpanKind.CONSUMER
     assert two.parent is not None
-    assert two.parent.span_id == one.context.span_id, "what it asked for comes from it"
+    assert two.parent.span_id == one.context.span_id, "jobs that it enqueued are its children"
     [step] = named(spans, "step count")
     assert step.parent is not None
     assert step.parent.span_id == one.context.span_id
@@ -134,7 +134,7 @@ def test_the_applications_sampler_decides_once_for_all_attempts_of_a_job(monkeyp
         recorded += answers.pop()
     assert 50 < recorded < 160, "about a quarter"
     with tracing.run_span(found, "run x", uuid4(), CALLER, {}) as span:
-        assert span.is_recording(), "who enqueued it is recorded"
+        assert span.is_recording(), "the enqueuing trace is recorded"
     with tracing.run_span(found, "run x", uuid4(), CALLER[:-1] + "0", {}) as span:
         assert not span.is_recording()
     provider.shutdown()
@@ -168,8 +168,8 @@ def test_a_traceparent_is_as_w3c_says_whatever_the_correlation_id_is() -> None:
     assert trace_of(job, CALLER).trace_id == CALLER[3:35]
 
 
-async def test_a_request_with_a_traceparent_hands_it_to_its_job(api: Calling, world: World) -> None:
-    await world.define("add")
+async def test_a_request_with_a_traceparent_hands_it_to_its_job(api: ApiClient, harness: Harness) -> None:
+    await harness.define("add")
     caller = await api.acting()
 
     async def correlation(traceparent: str, **body: Any) -> str | None:
@@ -194,6 +194,6 @@ async def test_an_attempt_in_a_process_of_its_own_is_a_span_too(
             await (await isolated.fails.enqueue()).result(timeout=120)
     [succeeded], [failed] = named(spans, "run pid_of"), named(spans, "run fails")
     assert succeeded.attributes is not None
-    assert succeeded.attributes["plait.ending"] == "succeeded"
+    assert succeeded.attributes["plait.outcome"] == "succeeded"
     assert failed.status.status_code is StatusCode.ERROR
     await isolated.app.close()

@@ -1,18 +1,18 @@
-"""What a worker counts: by the round trip, and right."""
+"""The worker's metrics: updated per round trip."""
 
 from uuid import uuid4
 
 import pytest
 
 from plait import Plait
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.store.workers import Cycle, Settlement
 from plait.telemetry.histogram import Histogram
 from plait.worker.metrics import WorkerMetrics
 
+from ..harness import Harness
 from ..waiting import eventually
 from ..worker.conftest import Running
-from ..world import World
 from .scraping import scrape
 
 
@@ -34,19 +34,19 @@ def test_a_batch_is_counted_as_its_values_would_be_one_by_one() -> None:
 async def test_outcomes_are_counted_by_definition_and_ending_and_stale_ones_apart() -> None:
     metrics = WorkerMetrics(["a", "b"], top=1)
     batch = [
-        Settlement(uuid4(), 1, Ending.SUCCEEDED, None, None, 20.0, "a"),
-        Settlement(uuid4(), 1, Ending.FAILED, None, None, 40.0, "a"),
-        Settlement(uuid4(), 1, Ending.SUCCEEDED, None, None, 9.0, "b"),
-        Settlement(uuid4(), 1, Ending.SUCCEEDED, None, None, 9.0, "a"),
-        Settlement(uuid4(), 1, Ending.RELEASED, None, None, 0.0, "a"),
+        Settlement(uuid4(), 1, AttemptOutcome.SUCCEEDED, None, None, 20.0, "a"),
+        Settlement(uuid4(), 1, AttemptOutcome.FAILED, None, None, 40.0, "a"),
+        Settlement(uuid4(), 1, AttemptOutcome.SUCCEEDED, None, None, 9.0, "b"),
+        Settlement(uuid4(), 1, AttemptOutcome.SUCCEEDED, None, None, 9.0, "a"),
+        Settlement(uuid4(), 1, AttemptOutcome.RELEASED, None, None, 0.0, "a"),
     ]
     metrics.count(Cycle(alive=True, claimed=[], stale=[3], cancels=[]), batch)
     told = await scrape(metrics)
-    assert told("plait_worker_settled_total", definition="a", ending="succeeded") == 1
-    assert told("plait_worker_settled_total", definition="a", ending="failed") == 1
-    assert told("plait_worker_settled_total", definition="*", ending="succeeded") == 1, "past the bound"
+    assert told("plait_worker_settled_total", definition="a", outcome="succeeded") == 1
+    assert told("plait_worker_settled_total", definition="a", outcome="failed") == 1
+    assert told("plait_worker_settled_total", definition="*", outcome="succeeded") == 1, "past the bound"
     assert told("plait_worker_stale_total") == 1
-    assert told("plait_run_seconds_count", definition="a") == 2, "what was given back never ran"
+    assert told("plait_run_seconds_count", definition="a") == 2, "released jobs never ran"
     assert told("plait_run_seconds_bucket", definition="a", le="0.025") == 1
     assert told("plait_run_seconds_sum", definition="a") == pytest.approx(0.06)
 
@@ -67,7 +67,7 @@ async def test_a_worker_tells_of_its_slots_its_runs_and_how_long_jobs_waited(app
 
         async def all_are_settled() -> bool:
             told = await scrape(metrics)
-            return told("plait_worker_settled_total", definition="greet", ending="succeeded") == 20
+            return told("plait_worker_settled_total", definition="greet", outcome="succeeded") == 20
 
         await eventually(all_are_settled)
 
@@ -87,14 +87,14 @@ async def test_a_worker_tells_of_its_slots_its_runs_and_how_long_jobs_waited(app
     assert 0 <= told("plait_wait_seconds_sum", queue="default") < 60 * 20
 
 
-async def test_waits_are_of_first_claims_since_a_job_was_asked_for_or_due(world: World) -> None:
-    plain = await world.enqueue("add")
-    late = await world.enqueue("add", delay_s=50)
-    await world.advance(seconds=60)
-    await world.promote()
-    worker = await world.worker()
+async def test_waits_are_of_first_claims_since_a_job_was_asked_for_or_due(harness: Harness) -> None:
+    plain = await harness.enqueue("add")
+    late = await harness.enqueue("add", delay_s=50)
+    await harness.advance(seconds=60)
+    await harness.promote()
+    worker = await harness.worker()
     [first, second] = await worker.claim(2)
     assert {first.job_id, second.job_id} == {plain, late}
     await worker.succeed(first)
-    assert sorted(await world.store.metrics.claim_waits([plain, late])) == [("default", 10.0), ("default", 60.0)]
-    assert await world.store.metrics.claim_waits([await world.enqueue("add")]) == [], "it is not claimed"
+    assert sorted(await harness.store.metrics.claim_waits([plain, late])) == [("default", 10.0), ("default", 60.0)]
+    assert await harness.store.metrics.claim_waits([await harness.enqueue("add")]) == [], "it is not claimed"

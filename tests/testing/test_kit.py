@@ -1,4 +1,4 @@
-"""The test kit that users get, used as they use it."""
+"""The test kit, used as applications use it."""
 
 import pytest
 

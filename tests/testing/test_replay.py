@@ -1,4 +1,4 @@
-"""`kit.replay`: a stored history against a handler, as a test of code that changes under running jobs."""
+"""`kit.replay`: a stored history against a handler, to test changed code of running jobs."""
 
 import asyncio
 import json
@@ -49,7 +49,7 @@ async def ship(order: int) -> str:
 
 
 async def _recorded(plait: Kit, job: Any, *args: Any, hours: int = 1) -> dict[str, Any]:
-    """The history of a job that has run, and has slept for so many hours."""
+    """The history of a job that has run, and has slept for some hours."""
     handle = await job.enqueue(*args)
     await plait.run_until_idle()
     for _ in range(hours):
@@ -220,7 +220,7 @@ async def test_failures_dependencies_and_links_of_a_chain_are_part_of_a_history(
     assert await handle.result(timeout=120) == await replay(history, last) == "4 4 no"
     failed = await bad.enqueue(1)
     await plait.run_until_idle()
-    assert await plait.replay(await plait.history(failed), bad) is None  # as on record, it fails
+    assert await plait.replay(await plait.history(failed), bad) is None  # it fails, as recorded
 
 
 async def test_what_a_replay_can_not_do_is_refused(plait: Kit) -> None:

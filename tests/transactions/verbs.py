@@ -1,6 +1,6 @@
-"""Every function that a login may call, and what an open transaction does with it. A function that is in none of these fails a test.
+"""Every function that a login may call, and calls of it in an open transaction. A test fails if a function is missing.
 
-Functions that are not volatile can't lock a row; nobody need list them.
+Functions that are not volatile can't lock a row, so they are not listed.
 """
 
 from collections.abc import Awaitable, Callable
@@ -10,32 +10,32 @@ import asyncpg
 
 from plait.model.ids import new_id
 
-from .scene import KEY, Scene
+from .workload import KEY, Workload
 
-Call = Callable[[asyncpg.Connection, Scene], Awaitable[Any]]
+Call = Callable[[asyncpg.Connection, Workload], Awaitable[Any]]
 
 
 def sql(text: str, *names: str) -> Call:
     """A statement with the ids of jobs of these names; `:a` is tenant a, and `:key` the key that others of it have."""
 
-    async def call(connection: asyncpg.Connection, scene: Scene) -> Any:
+    async def call(connection: asyncpg.Connection, workload: Workload) -> Any:
         statement = text
-        for name, id_ in [*scene.triggers.items(), ("key", KEY), ("a", scene.a)]:
+        for name, id_ in [*workload.triggers.items(), ("key", KEY), ("a", workload.a)]:
             statement = statement.replace(f":{name}", f"'{id_}'")
-        return await connection.fetch(statement, *(scene[name] for name in names))
+        return await connection.fetch(statement, *(workload[name] for name in names))
 
     return call
 
 
 def _enqueue_plainly(function: str) -> Call:
-    async def call(connection: asyncpg.Connection, scene: Scene) -> Any:
+    async def call(connection: asyncpg.Connection, workload: Workload) -> Any:
         if function == "enqueue_one":
             return await connection.fetchval(
-                "select plait.enqueue_one($1, 'add', '{}', $2, null, null, null)", new_id(), scene.a
+                "select plait.enqueue_one($1, 'add', '{}', $2, null, null, null)", new_id(), workload.a
             )
         return await connection.fetch(
             "select * from plait.enqueue_many(array[$1::uuid], array['add'], array['{}'], array[$2::uuid], p_dedupe_keys => array[$3])",
-            new_id(), scene.a, KEY,
+            new_id(), workload.a, KEY,
         )  # fmt: skip
 
     return call

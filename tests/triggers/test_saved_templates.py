@@ -1,4 +1,4 @@
-"""A trigger none of whose jobs could match its definition's schema is refused when it is saved, whoever saves it, with the field."""
+"""A trigger whose jobs can't match its definition's schema is rejected when it is saved, with the name of the field."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ from plait import Plait
 from plait.model.errors import InvalidSetting, InvalidTrigger
 from plait.model.rendering import check_template
 
-from ..world import World
+from ..harness import Harness
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -36,7 +36,7 @@ HOPELESS: dict[str, tuple[dict[str, Any], str]] = {
     "not the value": ({"provider": "x", "version": 3}, "version"),
     "below a field": ({"provider": "x", "where": {"depth": "{{trigger.id}}"}}, "path"),
     "in a list": ({"provider": "x", "tags": ["a", 1]}, "tags"),
-    "what is not allowed": ({"provider": "x", "never": 1}, "never"),
+    "a field that is not allowed": ({"provider": "x", "never": 1}, "never"),
 }
 POSSIBLE: list[dict[str, Any]] = [
     {"provider": "x"},
@@ -46,21 +46,21 @@ POSSIBLE: list[dict[str, Any]] = [
 ]
 
 
-async def _by_sql(world: World, payload: dict[str, Any], kind: dict[str, Any]) -> None:
-    await world.store.triggers.set_trigger("t", {"definition": "sync", "payload": payload, **kind})
+async def _by_sql(harness: Harness, payload: dict[str, Any], kind: dict[str, Any]) -> None:
+    await harness.store.triggers.set_trigger("t", {"definition": "sync", "payload": payload, **kind})
 
 
-async def _changed_by_sql(world: World, payload: dict[str, Any], kind: dict[str, Any]) -> None:
-    await world.store.triggers.set_trigger("t", {"definition": "sync", "payload": {"provider": "x"}, **kind})
-    await world.store.triggers.set_trigger("t", {"payload": payload})
+async def _changed_by_sql(harness: Harness, payload: dict[str, Any], kind: dict[str, Any]) -> None:
+    await harness.store.triggers.set_trigger("t", {"definition": "sync", "payload": {"provider": "x"}, **kind})
+    await harness.store.triggers.set_trigger("t", {"payload": payload})
 
 
-async def _by_code(world: World, payload: dict[str, Any], kind: dict[str, Any]) -> None:
+async def _by_code(harness: Harness, payload: dict[str, Any], kind: dict[str, Any]) -> None:
     settings = {"definition": "sync", "payload": payload, **kind}
-    await world.store.triggers.declare_triggers([{"tenant": None, "label": "t", "settings": settings}], ["sync"])
+    await harness.store.triggers.declare_triggers([{"tenant": None, "label": "t", "settings": settings}], ["sync"])
 
 
-async def _in_python(world: World, payload: dict[str, Any], kind: dict[str, Any]) -> None:
+async def _in_python(harness: Harness, payload: dict[str, Any], kind: dict[str, Any]) -> None:
     """As the API, the command line and a command's schedule in code do."""
     check_template("sync", json.dumps(SCHEMA), payload)
 
@@ -71,28 +71,28 @@ WAYS = {"sql": _by_sql, "a change": _changed_by_sql, "code": _by_code, "python":
 @pytest.mark.parametrize("kind", [{"every_s": 60}, {"event_name": "e"}], ids=["schedule", "event"])
 @pytest.mark.parametrize("way", WAYS)
 async def test_a_template_that_can_never_match_is_refused_with_the_field(
-    world: World, way: str, kind: dict[str, Any]
+    harness: Harness, way: str, kind: dict[str, Any]
 ) -> None:
-    await world.define("sync", schema=SCHEMA)
+    await harness.define("sync", schema=SCHEMA)
     for payload, field in HOPELESS.values():
         with pytest.raises((InvalidSetting, InvalidTrigger), match=rf"match the schema of '?sync'?: payload.*{field}"):
-            await WAYS[way](world, payload, kind)
+            await WAYS[way](harness, payload, kind)
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_a_template_that_may_match_is_saved(world: World, way: str) -> None:
-    await world.define("sync", schema=SCHEMA)
+async def test_a_template_that_may_match_is_saved(harness: Harness, way: str) -> None:
+    await harness.define("sync", schema=SCHEMA)
     for payload in POSSIBLE:
-        await WAYS[way](world, payload, {"every_s": 60})
+        await WAYS[way](harness, payload, {"every_s": 60})
 
 
-async def test_a_trigger_that_is_there_stays_when_a_schema_comes_later(world: World) -> None:
+async def test_a_trigger_that_is_there_stays_when_a_schema_comes_later(harness: Harness) -> None:
     """A worker declares its triggers at each start, and must be able to."""
-    await world.define("sync")
-    await _by_code(world, {"depth": 1}, {"every_s": 60})
-    await world.define("sync", schema=SCHEMA)
-    await _by_code(world, {"depth": 1}, {"every_s": 60})
-    await world.store.triggers.set_trigger("t", {"enabled": False})
+    await harness.define("sync")
+    await _by_code(harness, {"depth": 1}, {"every_s": 60})
+    await harness.define("sync", schema=SCHEMA)
+    await _by_code(harness, {"depth": 1}, {"every_s": 60})
+    await harness.store.triggers.set_trigger("t", {"enabled": False})
 
 
 def test_a_schedule_of_a_command_is_checked_where_it_is_written() -> None:

@@ -1,4 +1,4 @@
-"""Schemas from outside are bounded before they are used (T126, S13)."""
+"""Limits on JSON Schemas from users, checked before they are used (T126, S13)."""
 
 from typing import Any
 

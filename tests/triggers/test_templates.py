@@ -1,4 +1,4 @@
-"""Templates: values by path, and nothing else (T125, S12)."""
+"""Templates: values by path only (T125, S12)."""
 
 import json
 import tracemalloc

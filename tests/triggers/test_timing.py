@@ -1,4 +1,4 @@
-"""Which instants a schedule means: T85, F14. No database."""
+"""The instants of a schedule: T85, F14. No database."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from plait.model.errors import InvalidTrigger
 from plait.model.schedules import Timing, check_cron, check_zone, plan, preview
 
-from . import zones
+from . import time_zones
 
 NEW_YORK = "America/New_York"
 START = datetime(2030, 1, 1, tzinfo=UTC)
@@ -50,8 +50,8 @@ def test_what_runs_every_hour_runs_every_hour_whatever_the_clocks_do() -> None:
     [NEW_YORK, "Europe/London", "Australia/Lord_Howe", "America/Santiago", "UTC"],
 )
 def test_two_years_of_six_forms_of_cron(zone: str) -> None:
-    """F14, some zones of it; `python -m tests.triggers.zones` takes them all."""
-    walked, faults = zones.check(zone)
+    """F14, some zones of it; `python -m tests.triggers.time_zones` takes them all."""
+    walked, faults = time_zones.check(zone)
     assert faults == []
     assert walked > 2_500
 
@@ -60,7 +60,7 @@ def test_two_years_of_six_forms_of_cron(zone: str) -> None:
 @pytest.mark.timeout(3600)
 def test_two_years_of_six_forms_of_cron_in_every_zone() -> None:
     """F14."""
-    assert zones.main() == 0
+    assert time_zones.main() == 0
 
 
 CRONS = st.sampled_from(["* * * * *", "*/7 * * * *", "30 2 * * *", "0 0 1 * *", "15 1,13 * * 1-5", "0 0 29 2 *"])

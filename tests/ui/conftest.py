@@ -1,18 +1,18 @@
 """Fixtures of the web UI's tests. The browser, Postgres and the API are real.
 
-    async def test_an_operator_cancels_a_job(world, visit):
-        job = await world.enqueue()
+    async def test_an_operator_cancels_a_job(harness, visit):
+        job = await harness.enqueue()
         page = await visit("operator", f"/jobs/{job}")            # a new browser context, signed in; role None: not signed in
         await page.get_by_role("button", name="Cancel job").click()
         await expect(page.get_by_text("canceled")).to_be_visible()
 
-- `world` is the one of all tests (tests/world.py), over a database of these tests' own. Its clock stands at the moment at which the
-  test began, so that the browser's and the database's agree; `world.advance` moves it.
-- `visit(role, path, tenant=…, theme="dark" | "light")` gives a Playwright page. An error in the console, a violation of the content
-  security policy, an exception that nobody caught or a dialog of the browser's fails the test at its end; `visit.forgive(pattern)`
-  where the test provokes one.
-- `site` is where the API and the UI are served. No leader and no worker run: `world.worker()`, `world.promote()` do what they would.
-- Live updates come by the real stream within half a second: `expect(…)` waits for them; never reload, never sleep.
+- `harness` is the common one (tests/harness.py), over a separate database. Its clock stands at the moment at which the test began, so
+  that it agrees with the browser's; `harness.advance` moves it.
+- `visit(role, path, tenant=…, theme="dark" | "light")` returns a Playwright page. An error in the console, a violation of the content
+  security policy, an uncaught exception or a browser dialog fails the test at its end; `visit.forgive(pattern)` allows one that
+  the test provokes.
+- `site` is the URL of the API and the UI. No leader and no worker run: call `harness.worker()`, `harness.promote()` instead.
+- Live updates arrive through the real stream within half a second: `expect(…)` waits for them; never reload, never sleep.
 - All tests here share one event loop (and so one browser): nothing needs to be marked.
 """
 
@@ -26,10 +26,10 @@ from playwright.async_api import Browser
 
 from plait.testing import TestDatabase, TestServer
 
-from ..api.serving import served
-from ..conftest import run_apart
-from ..world import World
-from .browsing import Visitor, browsing
+from ..api.api_server import serve_api
+from ..conftest import run_in_thread
+from ..harness import Harness
+from .browser import Visitor, browsing
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
@@ -44,25 +44,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def ui_database(server: TestServer) -> Iterator[TestDatabase]:
     """Of their own: the API that serves it works in it all the time."""
-    database = run_apart(server.create_database())
+    database = run_in_thread(server.create_database())
     yield database
-    run_apart(server.drop_database(database))
+    run_in_thread(server.drop_database(database))
 
 
 @pytest.fixture(scope="session")
 def site(ui_database: TestDatabase) -> Iterator[str]:
-    with served(ui_database.url) as url:
+    with serve_api(ui_database.url) as url:
         yield url
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def world(ui_database: TestDatabase) -> AsyncIterator[World]:
-    world = await World.open(ui_database)
-    await world.empty()
-    await world.sql("update plait_test.clock set at = clock_timestamp()")  # clock: the browser's is the machine's
-    yield world
-    await world.check()
-    await world.close()
+async def harness(ui_database: TestDatabase) -> AsyncIterator[Harness]:
+    harness = await Harness.open(ui_database)
+    await harness.empty()
+    await harness.sql("update plait_test.clock set at = clock_timestamp()")  # clock: the browser's is the machine's
+    yield harness
+    await harness.check()
+    await harness.close()
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -72,8 +72,8 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def visit(world: World, browser: Browser, site: str) -> AsyncIterator[Visitor]:
-    visitor = Visitor(world, browser, site)
+async def visit(harness: Harness, browser: Browser, site: str) -> AsyncIterator[Visitor]:
+    visitor = Visitor(harness, browser, site)
     yield visitor
     await visitor.close()
     assert not visitor.faults, "\n".join(visitor.faults)

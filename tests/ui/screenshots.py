@@ -1,4 +1,4 @@
-"""`make screenshots`: each page, dark and light, from a filled database, into docs/images/ui.
+"""`make screenshots`: each page, dark and light, with sample data, into docs/images/ui.
 
 .venv/bin/python -m tests.ui.screenshots                  all of them
 .venv/bin/python -m tests.ui.screenshots jobs job         only these; --to DIR writes them elsewhere
@@ -13,17 +13,17 @@ from playwright.async_api import Page
 
 from plait.testing import TestServer
 
-from ..api.calling import new_key
-from ..api.serving import served
-from ..world import World
-from .browsing import Visitor, browsing
-from .filled import fill
-from .pictures import with_palette
+from ..api.api_client import new_key
+from ..api.api_server import serve_api
+from ..harness import Harness
+from .browser import Visitor, browsing
+from .png_palette import with_palette
+from .sample_data import add_sample_data
 
 TARGET = Path(__file__).resolve().parents[2] / "docs" / "images" / "ui"
 SIZE = (1280, 800)
 
-# What is shown, by name; {name} is an id that the filling gives.
+# The pages by name; {name} is an id of the sample data.
 PLACES = {
     "login": "/login",
     "overview": "/?span=24h",
@@ -55,16 +55,16 @@ async def main(names: Sequence[str], target: Path) -> None:
     server = TestServer()
     database = await server.create_database()
     try:
-        with served(database.url) as site:
-            world = await World.open(database)
-            await world.sql(
+        with serve_api(database.url) as site:
+            harness = await Harness.open(database)
+            await harness.sql(
                 "update plait_test.clock set at = clock_timestamp()"
             )  # clock: the browser's is the machine's
-            ids = await fill(world)
+            ids = await add_sample_data(harness)
             async with browsing() as browser:
-                visit = Visitor(world, browser, site)
-                key, _ = await new_key(world.store, "super-admin", None)
-                await world.sql("update plait.keys set name = 'Grace' where id = $1", key)
+                visit = Visitor(harness, browser, site)
+                key, _ = await new_key(harness.store, "super-admin", None)
+                await harness.sql("update plait.keys set name = 'Grace' where id = $1", key)
                 for theme in ("dark", "light"):
                     for name in names or PLACES:
                         role = None if name == "login" else "super-admin"
@@ -75,7 +75,7 @@ async def main(names: Sequence[str], target: Path) -> None:
                         await page.context.close()
                 for fault in visit.faults:
                     print(fault)
-            await world.close()
+            await harness.close()
     finally:
         await server.drop_database(database)
         server.close()

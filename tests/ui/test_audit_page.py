@@ -1,4 +1,4 @@
-"""The audit: who changed what; filtered, and as far back as one scrolls."""
+"""The audit page: who changed what, with filters, and older entries on scrolling."""
 
 import json
 
@@ -7,18 +7,18 @@ from playwright.async_api import expect
 from plait.model.ids import new_id
 from plait.store.audit import Entry
 
-from ..api.calling import new_key
-from ..world import World
-from .browsing import Visitor
-from .hostile import EVERYTHING, RAN
+from ..api.api_client import new_key
+from ..harness import Harness
+from .browser import Visitor
+from .hostile_texts import EVERYTHING, RAN
 
 
 async def _record(
-    world: World, action: str, object_: str, *, actor: str = "key x", tenant: str = "default", **detail: str
+    harness: Harness, action: str, object_: str, *, actor: str = "key x", tenant: str = "default", **detail: str
 ) -> None:
-    await world.store.audit.record(
+    await harness.store.audit.record(
         Entry(
-            tenant_id=await world.tenant(tenant),
+            tenant_id=await harness.tenant(tenant),
             actor=actor,
             action=action,
             object=object_,
@@ -28,12 +28,12 @@ async def _record(
     )
 
 
-async def test_entries_are_found_by_actor_action_and_object(world: World, visit: Visitor) -> None:
-    key, _ = await new_key(world.store, "operator", await world.tenant())
-    await _record(world, "queue.pause", "mail", actor=f"key {key}")
-    await _record(world, "queue.resume", "mail")
-    await _record(world, "trigger.change", "t-1")
-    await _record(world, "queue.pause", "mail", tenant="b")
+async def test_entries_are_found_by_actor_action_and_object(harness: Harness, visit: Visitor) -> None:
+    key, _ = await new_key(harness.store, "operator", await harness.tenant())
+    await _record(harness, "queue.pause", "mail", actor=f"key {key}")
+    await _record(harness, "queue.resume", "mail")
+    await _record(harness, "trigger.change", "t-1")
+    await _record(harness, "queue.pause", "mail", tenant="b")
     page = await visit("admin", "/audit")
     rows = page.locator("[data-key]")
     await expect(rows).to_have_count(3)
@@ -53,11 +53,11 @@ async def test_entries_are_found_by_actor_action_and_object(world: World, visit:
     await expect(page.locator("[data-token^='actor:a test']")).to_be_visible()
 
 
-async def test_a_long_audit_goes_on_as_one_scrolls(world: World, visit: Visitor) -> None:
-    await world.sql(  # ids from new_id(): those of plait.uuidv7() have no order within a millisecond
+async def test_a_long_audit_goes_on_as_one_scrolls(harness: Harness, visit: Visitor) -> None:
+    await harness.sql(  # ids from new_id(): those of plait.uuidv7() have no order within a millisecond
         "insert into plait.audit (id, tenant_id, at, actor, action, object, detail)"
         " select id, $1, plait.now(), 'key x', 'job.cancel', 'n ' || n, '{}' from unnest($2::uuid[]) with ordinality as t (id, n)",
-        await world.tenant(),
+        await harness.tenant(),
         [new_id() for _ in range(250)],
     )
     page = await visit("admin", "/audit")
@@ -71,10 +71,10 @@ async def test_a_long_audit_goes_on_as_one_scrolls(world: World, visit: Visitor)
     await expect(page.get_by_text("n 1", exact=True)).to_be_visible()
 
 
-async def test_an_entry_opens_whole_and_is_text(world: World, visit: Visitor) -> None:
-    job = await world.enqueue()
-    await _record(world, "job.cancel", str(job), reason=EVERYTHING)
-    await _record(world, EVERYTHING[:60], EVERYTHING, actor=EVERYTHING)
+async def test_an_entry_opens_whole_and_is_text(harness: Harness, visit: Visitor) -> None:
+    job = await harness.enqueue()
+    await _record(harness, "job.cancel", str(job), reason=EVERYTHING)
+    await _record(harness, EVERYTHING[:60], EVERYTHING, actor=EVERYTHING)
     page = await visit("super-admin", "/audit")
     await expect(page.locator("[data-key]")).to_have_count(2)
     await page.get_by_text("job.cancel", exact=True).click()

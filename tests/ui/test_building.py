@@ -1,4 +1,4 @@
-"""The build of the UI: anew when something has changed, and loudly where it can't be."""
+"""The build of the UI: repeated after changes, with an error if it is not possible."""
 
 import importlib.util
 import re

@@ -1,4 +1,4 @@
-"""A tenant's view in a frame of another application: a real page on another origin frames it."""
+"""A tenant's embedded view: a real page on another origin shows it in a frame."""
 
 import http.server
 import threading
@@ -9,14 +9,14 @@ import httpx
 import pytest
 from playwright.async_api import FrameLocator, Page, expect
 
-from plait.api.guard import COOKIE
+from plait.api.authentication import COOKIE
 from plait.testing import TestDatabase
 
-from ..api.calling import new_key
-from ..api.serving import served
+from ..api.api_client import new_key
+from ..api.api_server import serve_api
+from ..harness import Harness
 from ..waiting import PATIENCE_S
-from ..world import World
-from .browsing import Visitor
+from .browser import Visitor
 
 HOST = b"""<!doctype html><title>another application</title><h1>Shop</h1>
 <script>
@@ -50,13 +50,15 @@ def elsewhere() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def embedding(ui_database: TestDatabase, elsewhere: str) -> Iterator[str]:
     """Where plait is served so that `elsewhere` may embed it."""
-    with served(ui_database.url, api_embed=elsewhere) as url:
+    with serve_api(ui_database.url, api_embed=elsewhere) as url:
         yield url
 
 
-async def _link(world: World, site: str, role: str = "viewer", *, tenant: str = "acme", ttl_seconds: int = 3600) -> str:
+async def _link(
+    harness: Harness, site: str, role: str = "viewer", *, tenant: str = "acme", ttl_seconds: int = 3600
+) -> str:
     """As the other application's server asks for it, with its key."""
-    _, key = await new_key(world.store, "operator", await world.tenant(tenant))
+    _, key = await new_key(harness.store, "operator", await harness.tenant(tenant))
     async with httpx.AsyncClient(
         base_url=f"{site}/api/v1", headers={"Authorization": f"Bearer {key}"}, timeout=PATIENCE_S
     ) as client:
@@ -80,18 +82,18 @@ async def _framed(page: Page, url: str) -> FrameLocator:
 
 
 async def test_a_tenants_pages_live_in_a_frame_and_nothing_leads_out_of_it(
-    world: World, visit: Visitor, elsewhere: str, embedding: str
+    harness: Harness, visit: Visitor, elsewhere: str, embedding: str
 ) -> None:
     visit.forgive("status of 401")
-    mine, theirs = await world.enqueue("add", tenant="acme"), await world.enqueue("other", tenant="globex")
+    mine, theirs = await harness.enqueue("add", tenant="acme"), await harness.enqueue("other", tenant="globex")
     page = await visit(None, elsewhere)
-    view = await _framed(page, await _link(world, embedding))
+    view = await _framed(page, await _link(harness, embedding))
     links = view.get_by_role("navigation", name="Pages").get_by_role("link")
     await expect(links).to_have_text(["Overview", "Jobs", "Dead letters", "Triggers", "Events", "Queues"])
     await expect(view.locator("[data-card=queued] .number")).to_have_text("1")
     await expect(view.get_by_role("button", name="Sign out")).to_have_count(0)
     await expect(view.locator("[data-live=live]")).to_be_visible()
-    await world.enqueue_many("add", 2, tenant="acme")
+    await harness.enqueue_many("add", 2, tenant="acme")
     await expect(view.locator("[data-card=queued] .number")).to_have_text("3")
     for name in ("Jobs", "Queues", "Dead letters", "Overview", "Jobs"):
         await links.get_by_text(name, exact=True).click()
@@ -108,30 +110,30 @@ async def test_a_tenants_pages_live_in_a_frame_and_nothing_leads_out_of_it(
 
 
 async def test_an_operators_view_acts_and_whoever_is_signed_in_beside_it_is_somebody_else(
-    world: World, visit: Visitor, elsewhere: str, embedding: str
+    harness: Harness, visit: Visitor, elsewhere: str, embedding: str
 ) -> None:
-    job = await world.enqueue("add", tenant="acme")
-    await world.enqueue("add", tenant="globex")
+    job = await harness.enqueue("add", tenant="acme")
+    await harness.enqueue("add", tenant="globex")
     page = await visit(None, elsewhere)
     await page.context.add_cookies([{"name": COOKIE, "value": await visit.session("super-admin"), "url": embedding}])
-    view = await _framed(page, await _link(world, embedding, "operator"))
+    view = await _framed(page, await _link(harness, embedding, "operator"))
     await view.get_by_role("link", name="Jobs", exact=True).click()
     await expect(view.locator("[data-key]")).to_have_count(1)
     await view.locator(f"[data-key='{job}']").click()
     await view.get_by_role("button", name="Cancel").click()
     await view.get_by_role("dialog").get_by_role("button", name="Cancel job").click()
     await expect(view.locator("h1 [data-status]")).to_have_text("canceled")
-    assert await world.status(job) == "canceled"
+    assert await harness.status(job) == "canceled"
 
 
 async def test_no_site_that_was_not_named_can_frame_it_and_none_anything_but_the_view(
-    world: World, visit: Visitor, site: str, elsewhere: str, embedding: str
+    harness: Harness, visit: Visitor, site: str, elsewhere: str, embedding: str
 ) -> None:
     visit.forgive("frame-ancestors|Refused to frame|Framing")
     stranger = elsewhere.replace("localhost", "127.0.0.1")
     for host, url in (
-        (elsewhere, await _link(world, site)),  # this one embeds nowhere
-        (stranger, await _link(world, embedding)),  # another origin
+        (elsewhere, await _link(harness, site)),  # this one embeds nowhere
+        (stranger, await _link(harness, embedding)),  # another origin
         (elsewhere, f"{embedding}/jobs"),
         (elsewhere, f"{embedding}/login"),
     ):
@@ -142,26 +144,28 @@ async def test_no_site_that_was_not_named_can_frame_it_and_none_anything_but_the
 
 
 async def test_a_link_that_was_used_or_has_ended_shows_nothing_and_tells_the_page_around_it(
-    world: World, visit: Visitor, elsewhere: str, embedding: str
+    harness: Harness, visit: Visitor, elsewhere: str, embedding: str
 ) -> None:
     visit.forgive("status of 401")
     page = await visit(None, elsewhere)
-    link = await _link(world, embedding, ttl_seconds=60)
+    link = await _link(harness, embedding, ttl_seconds=60)
     view = await _framed(page, link)
     await expect(view.get_by_role("heading", level=1)).to_have_text("Overview")
     again = await _framed(page, link)
     await expect(again.get_by_role("heading", name="This session has ended")).to_be_visible()
     assert await page.evaluate("told") == [[embedding, "plait:ended"]]
-    view = await _framed(page, await _link(world, embedding, ttl_seconds=60))
+    view = await _framed(page, await _link(harness, embedding, ttl_seconds=60))
     await expect(view.get_by_role("heading", level=1)).to_have_text("Overview")
-    await world.advance(seconds=61)
+    await harness.advance(seconds=61)
     await expect(view.get_by_role("heading", name="This session has ended")).to_be_visible()
     await expect(view.locator("[data-card]")).to_have_count(0)
 
 
-async def test_the_view_fits_what_is_around_it(world: World, visit: Visitor, elsewhere: str, embedding: str) -> None:
+async def test_the_view_fits_what_is_around_it(
+    harness: Harness, visit: Visitor, elsewhere: str, embedding: str
+) -> None:
     page = await visit(None, elsewhere, theme="dark")
-    url = (await _link(world, embedding)).replace("/embed#", "/embed?theme=light#")
+    url = (await _link(harness, embedding)).replace("/embed#", "/embed?theme=light#")
     view = await _framed(page, url)
     await expect(view.get_by_role("heading", level=1)).to_have_text("Overview")
     assert await page.frames[1].evaluate("document.documentElement.dataset.theme") == "light"

@@ -1,4 +1,4 @@
-"""What holds for each page: who can't see or has no mouse can use it, and the bundle is small."""
+"""Every page: accessible without sight or a mouse, and a small bundle."""
 
 import gzip
 import re
@@ -8,17 +8,19 @@ from playwright.async_api import Page
 
 from plait.api.site import BUILT
 
-from ..world import World
-from .browsing import Visitor
-from .filled import fill
+from ..harness import Harness
+from .browser import Visitor
+from .sample_data import add_sample_data
 from .screenshots import PLACES, settled
 
 AXE = Path(__file__).resolve().parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 MAIN = 250_000
 
 
-async def test_no_page_has_a_serious_fault_for_who_can_not_see_or_has_no_mouse(world: World, visit: Visitor) -> None:
-    ids = await fill(world, stretches=2)
+async def test_no_page_has_a_serious_fault_for_who_can_not_see_or_has_no_mouse(
+    harness: Harness, visit: Visitor
+) -> None:
+    ids = await add_sample_data(harness, stretches=2)
     page = await visit("super-admin", size=(1280, 480))  # the fewer rows are seen, the sooner all are looked at
     found: list[str] = []
     for name, place in PLACES.items():

@@ -1,4 +1,4 @@
-"""The page of one job: what it says, what can be done, and that it follows what happens."""
+"""The job page: its contents, its actions and live updates."""
 
 import json
 import re
@@ -8,14 +8,14 @@ from uuid import UUID
 import pytest
 from playwright.async_api import Locator, Page, expect
 
-from plait.model.states import Ending
-from plait.store.trees import Lease
+from plait.model.states import AttemptOutcome
+from plait.store.workflows import Lease
 
 from ..fake_worker import outcome
-from ..trees.opening import CHILDREN, open_one, suspend
-from ..world import World
-from .browsing import Visitor
-from .hostile import EVERYTHING, RAN
+from ..harness import Harness
+from ..workflows.worker_calls import CHILDREN, open_one, suspend
+from .browser import Visitor
+from .hostile_texts import EVERYTHING, RAN
 
 BIG = 123456789012345678901234567890
 
@@ -24,22 +24,22 @@ def status(page: Page) -> Locator:
     return page.get_by_role("heading", level=1).locator("[data-status]")
 
 
-async def test_a_job_that_waits_says_why(world: World, visit: Visitor) -> None:
-    await world.queue("default", paused=True)
-    await world.worker()
-    job = await world.enqueue("add")
+async def test_a_job_that_waits_says_why(harness: Harness, visit: Visitor) -> None:
+    await harness.queue("default", paused=True)
+    await harness.worker()
+    job = await harness.enqueue("add")
     page = await visit("viewer", f"/jobs/{job}")
     await expect(status(page)).to_have_text("queued")
     reason = page.locator("[data-reason=queue_paused]")
     await expect(reason).to_contain_text("Resume the queue")
-    await world.queue("default", paused=False)
+    await harness.queue("default", paused=False)
     await expect(reason).to_be_hidden()
 
 
-async def test_numbers_are_shown_and_sent_again_as_they_are_written(world: World, visit: Visitor) -> None:
+async def test_numbers_are_shown_and_sent_again_as_they_are_written(harness: Harness, visit: Visitor) -> None:
     payload = f'{{"big": {BIG}, "precise": 0.12345678901234567890, "list": [1, 1e400], "__proto__": {{"x": 1}}}}'
-    await world.define("add")
-    job = await world.enqueue("add", payload=payload)
+    await harness.define("add")
+    job = await harness.enqueue("add", payload=payload)
     page = await visit("operator", f"/jobs/{job}")
     shown = page.get_by_role("group", name="payload")
     for text in (f"big: {BIG}", "precise: 0.12345678901234567890", "1e400", "__proto__: {"):
@@ -55,15 +55,15 @@ async def test_numbers_are_shown_and_sent_again_as_they_are_written(world: World
     await dialog.get_by_role("button", name="Enqueue").click()
     await expect(page).not_to_have_url(f"{visit.site}/jobs/{job}")
     await expect(page.get_by_role("group", name="payload")).to_contain_text(f"big: {BIG + 1}")
-    assert json.loads((await world.job(page_id(page))).payload) == {"big": BIG + 1}
+    assert json.loads((await harness.job(page_id(page))).payload) == {"big": BIG + 1}
 
 
 def page_id(page: Page) -> UUID:
     return UUID(page.url.rpartition("/")[2])
 
 
-async def test_what_bears_a_secrets_name_is_covered(world: World, visit: Visitor) -> None:
-    job = await world.enqueue("add", payload={"api_key": "canary", "user": "ada"})
+async def test_what_bears_a_secrets_name_is_covered(harness: Harness, visit: Visitor) -> None:
+    job = await harness.enqueue("add", payload={"api_key": "canary", "user": "ada"})
     page = await visit("operator", f"/jobs/{job}")
     shown = page.get_by_role("group", name="payload")
     await expect(shown).to_contain_text("ada")
@@ -78,13 +78,13 @@ async def test_what_bears_a_secrets_name_is_covered(world: World, visit: Visitor
 
 
 async def test_run_time_own_time_and_waiting_time_are_apart_and_only_attempts_that_count_are_shown(
-    world: World, visit: Visitor
+    harness: Harness, visit: Visitor
 ) -> None:
-    worker = await world.worker(lease_s=86_400)
-    job = await world.enqueue("add", max_attempts=3)
+    worker = await harness.worker(lease_s=86_400)
+    job = await harness.enqueue("add", max_attempts=3)
     lease = await worker.claim_one()
-    await world.advance(seconds=2)
-    await suspend(world, worker, lease, 60)
+    await harness.advance(seconds=2)
+    await suspend(harness, worker, lease, 60)
     await worker.succeed(await worker.claim_one())
     page = await visit("viewer", f"/jobs/{job}")
     for name, value in (
@@ -97,31 +97,31 @@ async def test_run_time_own_time_and_waiting_time_are_apart_and_only_attempts_th
         await expect(fact).to_contain_text(value)
 
 
-async def test_unread_signals_and_runs_are_shown(world: World, visit: Visitor) -> None:
-    worker = await world.worker()
-    job = await world.enqueue("add")
+async def test_unread_signals_and_runs_are_shown(harness: Harness, visit: Visitor) -> None:
+    worker = await harness.worker()
+    job = await harness.enqueue("add")
     for name in ("paid", "paid", "approved"):
-        await world.store.jobs.signal(job, name, "1")
+        await harness.store.jobs.signal(job, name, "1")
     lease = await worker.claim_one()
-    await world.store.trees.continue_as_new(Lease(worker.id, job, lease.attempt), "{}")
+    await harness.store.workflows.continue_as_new(Lease(worker.id, job, lease.attempt), "{}")
     page = await visit("viewer", f"/jobs/{job}")
     for name, value in (("Unread signals", "1 approved, 2 paid"), ("Runs", "2")):
         fact = page.locator("dt", has_text=re.compile(f"^{name}$")).locator("xpath=following-sibling::dd[1]")
         await expect(fact).to_have_text(value)
 
 
-async def test_a_job_is_followed_from_its_start_to_its_end(world: World, visit: Visitor) -> None:
-    worker = await world.worker()
-    job = await world.enqueue("add")
+async def test_a_job_is_followed_from_its_start_to_its_end(harness: Harness, visit: Visitor) -> None:
+    worker = await harness.worker()
+    job = await harness.enqueue("add")
     page = await visit("viewer", f"/jobs/{job}?tab=attempts")
     await expect(page.get_by_text("No attempts yet")).to_be_visible()
     await expect(page.locator("[data-live=live]")).to_be_visible()
     lease = await worker.claim_one()
     await expect(status(page)).to_have_text("running")
-    await world.advance(seconds=1)
+    await harness.advance(seconds=1)
     await worker.progress(lease, {"stdout": "one\n", "percent": 10})
     await expect(page.get_by_role("region", name="stdout")).to_have_text("one\n")
-    await world.advance(seconds=1)
+    await harness.advance(seconds=1)
     await worker.progress(lease, {"stdout": "one\ntwo\n", "stderr": "\x1b[31mbad\x1b[0m\n", "percent": 50})
     await expect(page.get_by_role("region", name="stdout")).to_have_text("one\ntwo\n")
     await expect(page.get_by_role("region", name="stderr")).to_have_text("bad\n")
@@ -132,15 +132,15 @@ async def test_a_job_is_followed_from_its_start_to_its_end(world: World, visit: 
     await expect(page.get_by_role("group", name="result")).to_contain_text("answer: 42")
 
 
-async def test_attempts_tell_errors_tracebacks_and_where_they_ran(world: World, visit: Visitor) -> None:
-    worker = await world.worker()
-    job = await world.enqueue("add", max_attempts=2)
+async def test_attempts_tell_errors_tracebacks_and_where_they_ran(harness: Harness, visit: Visitor) -> None:
+    worker = await harness.worker()
+    job = await harness.enqueue("add", max_attempts=2)
     for number in (1, 2):
         await worker.fail(
             await worker.claim_one(), f"it broke {number}", traceback=f"Traceback {number}", reason="broken"
         )
-        await world.advance(minutes=10)
-        await world.promote()
+        await harness.advance(minutes=10)
+        await harness.promote()
     page = await visit("viewer", f"/jobs/{job}")
     await expect(status(page)).to_have_text("dead letter")
     await expect(page.get_by_role("region", name="Error")).to_contain_text("it broke 2")
@@ -154,8 +154,8 @@ async def test_attempts_tell_errors_tracebacks_and_where_they_ran(world: World, 
     await expect(page.get_by_role("region", name="Error of attempt 1")).to_have_text("it broke 1")
 
 
-async def test_an_operator_cancels_retries_and_runs_now(world: World, visit: Visitor) -> None:
-    job = await world.enqueue("add", delay_s=3600.0)
+async def test_an_operator_cancels_retries_and_runs_now(harness: Harness, visit: Visitor) -> None:
+    job = await harness.enqueue("add", delay_s=3600.0)
     page = await visit("operator", f"/jobs/{job}")
     await expect(status(page)).to_have_text("scheduled")
     await page.get_by_role("button", name="Run now").click()
@@ -164,7 +164,7 @@ async def test_an_operator_cancels_retries_and_runs_now(world: World, visit: Vis
     dialog = page.get_by_role("dialog", name="Cancel this job?")
     await dialog.get_by_role("button", name="Go back").click()
     await expect(dialog).to_be_hidden()
-    assert await world.status(job) == "queued"
+    assert await harness.status(job) == "queued"
     await page.get_by_role("button", name="Cancel").click()
     await dialog.get_by_label("Reason (recorded in the audit log)").fill("a try")
     await dialog.get_by_role("button", name="Cancel job").click()
@@ -173,16 +173,16 @@ async def test_an_operator_cancels_retries_and_runs_now(world: World, visit: Vis
     await page.get_by_role("button", name="Retry").click()
     await page.get_by_role("dialog").get_by_role("button", name="Retry job").click()
     await expect(status(page)).to_have_text("queued")
-    assert await world.sql("select array_agg(action order by id) from plait.audit") == [
+    assert await harness.sql("select array_agg(action order by id) from plait.audit") == [
         "job.reschedule",
         "job.cancel",
         "job.retry",
     ]
 
 
-async def test_a_running_job_is_asked_to_stop(world: World, visit: Visitor) -> None:
-    worker = await world.worker()
-    job = await world.enqueue("add")
+async def test_a_running_job_is_asked_to_stop(harness: Harness, visit: Visitor) -> None:
+    worker = await harness.worker()
+    job = await harness.enqueue("add")
     lease = await worker.claim_one()
     page = await visit("operator", f"/jobs/{job}")
     await page.get_by_role("button", name="Cancel").click()
@@ -192,10 +192,10 @@ async def test_a_running_job_is_asked_to_stop(world: World, visit: Visitor) -> N
     await expect(status(page)).to_have_text("canceled")
 
 
-async def test_a_refusal_is_told_in_the_servers_words(world: World, visit: Visitor) -> None:
+async def test_a_refusal_is_told_in_the_servers_words(harness: Harness, visit: Visitor) -> None:
     visit.forgive("status of 4")
-    await world.define("strict", schema={"type": "object", "required": ["wanted"]})
-    job = await world.enqueue("strict", payload={"wanted": 1})
+    await harness.define("strict", schema={"type": "object", "required": ["wanted"]})
+    job = await harness.enqueue("strict", payload={"wanted": 1})
     page = await visit("operator", f"/jobs/{job}")
     await page.get_by_role("button", name="Enqueue again").click()
     await page.get_by_role("textbox", name="Payload").fill("{}")
@@ -204,8 +204,8 @@ async def test_a_refusal_is_told_in_the_servers_words(world: World, visit: Visit
     await expect(page.get_by_role("dialog")).to_be_visible()
 
 
-async def test_a_waiting_job_gets_a_signal(world: World, visit: Visitor) -> None:
-    job = await world.enqueue("add")
+async def test_a_waiting_job_gets_a_signal(harness: Harness, visit: Visitor) -> None:
+    job = await harness.enqueue("add")
     page = await visit("operator", f"/jobs/{job}")
     await page.get_by_role("button", name="More").click()
     await page.get_by_role("button", name="Send signal…").click()
@@ -214,11 +214,11 @@ async def test_a_waiting_job_gets_a_signal(world: World, visit: Visitor) -> None
     await dialog.get_by_label("Payload (JSON)").fill(f'{{"by": {BIG}}}')
     await dialog.get_by_role("button", name="Send").click()
     await expect(page.get_by_text("Signal sent.")).to_be_visible()
-    assert json.loads(await world.sql("select payload::text from plait.signals")) == {"by": BIG}
+    assert json.loads(await harness.sql("select payload::text from plait.signals")) == {"by": BIG}
 
 
-async def test_a_job_is_copied_as_a_command_and_as_curl(world: World, visit: Visitor) -> None:
-    job = await world.enqueue("add", payload={"text": "it's; rm -rf $HOME `x`", "n": BIG})
+async def test_a_job_is_copied_as_a_command_and_as_curl(harness: Harness, visit: Visitor) -> None:
+    job = await harness.enqueue("add", payload={"text": "it's; rm -rf $HOME `x`", "n": BIG})
     page = await visit("viewer", f"/jobs/{job}")
     copied = []
     for name in ("Copy as command line", "Copy as curl"):
@@ -237,20 +237,20 @@ async def test_a_job_is_copied_as_a_command_and_as_curl(world: World, visit: Vis
     assert body["definition_key"] == "add"
 
 
-async def test_the_bar_of_fifty_sub_jobs_reaches_its_end_without_a_reload(world: World, visit: Visitor) -> None:
-    worker = await world.worker(queues=["default", CHILDREN])
-    job = await world.enqueue("add")
+async def test_the_bar_of_fifty_sub_jobs_reaches_its_end_without_a_reload(harness: Harness, visit: Visitor) -> None:
+    worker = await harness.worker(queues=["default", CHILDREN])
+    job = await harness.enqueue("add")
     lease = await worker.claim_one(queue="default")
     page = await visit("viewer", f"/jobs/{job}?tab=sub-jobs")
     await expect(page.locator("[data-live=live]")).to_be_visible()
-    await open_one(world, worker, lease, 50, needed=40)
+    await open_one(harness, worker, lease, 50, needed=40)
     bar = page.locator("[data-fan-out] .bar")
     await expect(bar).to_have_attribute("data-total", "50")
     await expect(status(page)).to_have_text("waiting")
     leases = await worker.claim(50, queue=CHILDREN)
     for begin in range(0, 50, 10):
-        await world.advance(seconds=1)
-        settled = [outcome(one, Ending.SUCCEEDED) for one in leases[begin : begin + 10]]
+        await harness.advance(seconds=1)
+        settled = [outcome(one, AttemptOutcome.SUCCEEDED) for one in leases[begin : begin + 10]]
         await worker.settle(*settled)
         await expect(bar).to_have_attribute("data-done", str(begin + 10))
     await expect(page.locator("[data-fan-out]")).to_contain_text("succeeded")
@@ -260,18 +260,18 @@ async def test_the_bar_of_fifty_sub_jobs_reaches_its_end_without_a_reload(world:
     await expect(page.get_by_role("link", name="Show workflow", exact=True)).to_be_visible()
 
 
-async def test_steps_are_told_in_order(world: World, visit: Visitor) -> None:
-    worker = await world.worker()
-    job = await world.enqueue("add")
-    await open_one(world, worker, await worker.claim_one(), 2, step="split")
+async def test_steps_are_told_in_order(harness: Harness, visit: Visitor) -> None:
+    worker = await harness.worker()
+    job = await harness.enqueue("add")
+    await open_one(harness, worker, await worker.claim_one(), 2, step="split")
     page = await visit("viewer", f"/jobs/{job}?tab=steps")
     await expect(page.get_by_role("tab", name="Steps (1)")).to_have_attribute("aria-selected", "true")
     await expect(page.locator(".steps li")).to_contain_text("split")
 
 
 @pytest.mark.parametrize("role", ["viewer", "operator"])
-async def test_only_who_may_act_is_offered_to(role: str, world: World, visit: Visitor) -> None:
-    job = await world.enqueue("add")
+async def test_only_who_may_act_is_offered_to(role: str, harness: Harness, visit: Visitor) -> None:
+    job = await harness.enqueue("add")
     page = await visit(role, f"/jobs/{job}")
     await expect(status(page)).to_have_text("queued")
     count = 0 if role == "viewer" else 1
@@ -285,16 +285,16 @@ async def test_only_who_may_act_is_offered_to(role: str, world: World, visit: Vi
     await expect(page.get_by_role("option", name="Cancel this job")).to_have_count(count)
 
 
-async def test_anothers_job_is_not_there(world: World, visit: Visitor) -> None:
+async def test_anothers_job_is_not_there(harness: Harness, visit: Visitor) -> None:
     visit.forgive("status of 404")
-    job = await world.enqueue("add", tenant="globex")
+    job = await harness.enqueue("add", tenant="globex")
     page = await visit("viewer", f"/jobs/{job}", tenant="acme")
     await expect(page.get_by_role("heading", name="Job not found")).to_be_visible()
 
 
-async def test_nothing_of_a_job_runs_in_its_page(world: World, visit: Visitor) -> None:
-    worker = await world.worker(definitions=["<i>x</i>"])
-    job = await world.enqueue(
+async def test_nothing_of_a_job_runs_in_its_page(harness: Harness, visit: Visitor) -> None:
+    worker = await harness.worker(definitions=["<i>x</i>"])
+    job = await harness.enqueue(
         "<i>x</i>",
         payload={EVERYTHING: EVERYTHING, "url": "javascript:window.__ran = true"},
         correlation_id="<script>window.__ran = true</script>",

@@ -1,13 +1,13 @@
-"""The list of jobs: filters as tokens, columns, views, and what is done with many."""
+"""The jobs page: filter tokens, columns, saved views and bulk actions."""
 
 import json
 
 from playwright.async_api import Locator, Page, expect
 
+from ..harness import Harness
 from ..waiting import eventually
-from ..world import World
-from .browsing import Visitor
-from .hostile import CORPUS, RAN
+from .browser import Visitor
+from .hostile_texts import CORPUS, RAN
 
 
 def rows(page: Page) -> Locator:
@@ -19,13 +19,13 @@ async def _filter(page: Page, text: str) -> None:
     await page.keyboard.press("Enter")
 
 
-async def test_jobs_are_listed_newest_first_with_what_is_known_of_them(world: World, visit: Visitor) -> None:
-    worker = await world.worker()
-    old = await world.enqueue("add")
+async def test_jobs_are_listed_newest_first_with_what_is_known_of_them(harness: Harness, visit: Visitor) -> None:
+    worker = await harness.worker()
+    old = await harness.enqueue("add")
     await worker.succeed(await worker.claim_one())
-    await world.advance(seconds=150)
-    new = await world.enqueue("other")
-    page = await visit("viewer", "/jobs", at=await world.now())
+    await harness.advance(seconds=150)
+    new = await harness.enqueue("other")
+    page = await visit("viewer", "/jobs", at=await harness.now())
     await expect(rows(page)).to_have_count(2)
     assert await rows(page).evaluate_all("all => all.map(one => one.dataset.key)") == [str(new), str(old)]
     head = page.get_by_role("columnheader")
@@ -51,8 +51,8 @@ async def test_jobs_are_listed_newest_first_with_what_is_known_of_them(world: Wo
     await expect(page).to_have_url(f"{visit.site}/jobs/{new}")
 
 
-async def test_a_list_of_thousands_loads_as_one_scrolls(world: World, visit: Visitor) -> None:
-    jobs = await world.enqueue_many("add", 1500)
+async def test_a_list_of_thousands_loads_as_one_scrolls(harness: Harness, visit: Visitor) -> None:
+    jobs = await harness.enqueue_many("add", 1500)
     page = await visit("viewer", "/jobs")
     table = page.get_by_role("table", name="Jobs")
     await expect(rows(page).first).to_be_visible()
@@ -69,10 +69,10 @@ async def test_a_list_of_thousands_loads_as_one_scrolls(world: World, visit: Vis
     assert await rows(page).count() < 60
 
 
-async def test_filters_are_tokens_in_the_address(world: World, visit: Visitor) -> None:
-    worker = await world.worker()
-    await world.enqueue("add", payload={"order": {"id": 42}}, correlation_id="c-1")
-    await world.enqueue("other", payload={"order": {"id": 7}})
+async def test_filters_are_tokens_in_the_address(harness: Harness, visit: Visitor) -> None:
+    worker = await harness.worker()
+    await harness.enqueue("add", payload={"order": {"id": 42}}, correlation_id="c-1")
+    await harness.enqueue("other", payload={"order": {"id": 7}})
     await worker.claim_one()
     page = await visit("viewer", "/jobs")
     await expect(rows(page)).to_have_count(2)
@@ -107,8 +107,8 @@ async def test_filters_are_tokens_in_the_address(world: World, visit: Visitor) -
     await expect(page.get_by_role("alert")).to_have_text("Invalid filters, ignored: status:nonsense, parent:zzz")
 
 
-async def test_columns_can_be_chosen_and_a_view_kept(world: World, visit: Visitor) -> None:
-    await world.enqueue("add")
+async def test_columns_can_be_chosen_and_a_view_kept(harness: Harness, visit: Visitor) -> None:
+    await harness.enqueue("add")
     page = await visit("viewer", "/jobs?status=queued")
     await page.get_by_role("button", name="Columns").click()
     await page.get_by_label("Queue", exact=True).check()
@@ -128,12 +128,12 @@ async def test_columns_can_be_chosen_and_a_view_kept(world: World, visit: Visito
     await expect(page.locator("[data-token='status:queued']")).to_be_visible()
 
 
-async def test_a_list_moves_without_a_reload(world: World, visit: Visitor) -> None:
-    worker = await world.worker()
+async def test_a_list_moves_without_a_reload(harness: Harness, visit: Visitor) -> None:
+    worker = await harness.worker()
     page = await visit("viewer", "/jobs")
     await expect(page.get_by_text("No jobs yet")).to_be_visible()
     await expect(page.locator("[data-live=live]")).to_be_visible()
-    await world.enqueue("add")
+    await harness.enqueue("add")
     await expect(rows(page).locator("[data-status]")).to_have_text("queued")
     lease = await worker.claim_one()
     await expect(rows(page).locator("[data-status]")).to_have_text("running")
@@ -141,9 +141,9 @@ async def test_a_list_moves_without_a_reload(world: World, visit: Visitor) -> No
     await expect(rows(page).locator("[data-status]")).to_have_text("succeeded")
 
 
-async def test_a_long_list_stays_where_it_is_read_and_tells_what_is_new(world: World, visit: Visitor) -> None:
-    worker = await world.worker()
-    await world.enqueue_many("add", 300)
+async def test_a_long_list_stays_where_it_is_read_and_tells_what_is_new(harness: Harness, visit: Visitor) -> None:
+    worker = await harness.worker()
+    await harness.enqueue_many("add", 300)
     page = await visit("viewer", "/jobs")
     table = page.get_by_role("table", name="Jobs")
     await expect(rows(page).first).to_be_visible()
@@ -153,7 +153,7 @@ async def test_a_long_list_stays_where_it_is_read_and_tells_what_is_new(world: W
     lease = await worker.claim_one()  # the oldest, which is the last
     await table.evaluate("box => box.scrollTo(0, box.scrollHeight)")
     await expect(page.locator(f"[data-key='{lease.job_id}'] [data-status]")).to_have_text("running")
-    new = await world.enqueue("other")
+    new = await harness.enqueue("other")
     await expect(page.get_by_text("1 new or changed job")).to_be_visible()
     await page.get_by_role("button", name="Reload list").click()
     await table.evaluate("box => box.scrollTo(0, 0)")
@@ -161,10 +161,10 @@ async def test_a_long_list_stays_where_it_is_read_and_tells_what_is_new(world: W
 
 
 async def test_selected_jobs_are_canceled_and_retried_and_what_does_not_fit_is_told(
-    world: World, visit: Visitor
+    harness: Harness, visit: Visitor
 ) -> None:
-    worker = await world.worker()
-    jobs = await world.enqueue_many("add", 3)
+    worker = await harness.worker()
+    jobs = await harness.enqueue_many("add", 3)
     await worker.succeed(await worker.claim_one())
     page = await visit("operator", "/jobs")
     await page.get_by_label("Select all loaded rows").check()
@@ -175,8 +175,8 @@ async def test_selected_jobs_are_canceled_and_retried_and_what_does_not_fit_is_t
     await dialog.get_by_role("button", name="Cancel 2 jobs").click()
     await expect(page.get_by_text("2 jobs canceled.")).to_be_visible()
     await expect(rows(page).locator("[data-status=canceled]")).to_have_count(2)
-    assert sorted(await world.statuses(jobs)) == ["canceled", "canceled", "succeeded"]
-    assert await world.sql("select count(*) from plait.audit where detail ->> 'reason' = 'not needed'") == 2
+    assert sorted(await harness.statuses(jobs)) == ["canceled", "canceled", "succeeded"]
+    assert await harness.sql("select count(*) from plait.audit where detail ->> 'reason' = 'not needed'") == 2
     await rows(page).first.get_by_role("checkbox").check()
     await page.get_by_role("button", name="Retry jobs").click()
     await page.get_by_role("button", name="Retry 1 job").click()
@@ -184,33 +184,33 @@ async def test_selected_jobs_are_canceled_and_retried_and_what_does_not_fit_is_t
     await expect(rows(page).locator("[data-status=queued]")).to_have_count(1)
 
 
-async def test_all_that_match_are_canceled_in_bulk_after_a_dry_run(world: World, visit: Visitor) -> None:
-    await world.enqueue_many("add", 150)
-    await world.enqueue_many("other", 3)
+async def test_all_that_match_are_canceled_in_bulk_after_a_dry_run(harness: Harness, visit: Visitor) -> None:
+    await harness.enqueue_many("add", 150)
+    await harness.enqueue_many("other", 3)
     page = await visit("operator", "/jobs?definition=add")
     await page.get_by_label("Select all loaded rows").check()
     await page.get_by_role("button", name="Select all matching jobs").click()
     await page.get_by_role("button", name="Cancel jobs").click()
     dialog = page.get_by_role("dialog", name="Cancel all matching jobs?")
     await expect(dialog).to_contain_text("150 jobs will be canceled")
-    assert await world.sql("select count(*) from plait.live") == 153  # so far it was only counted
+    assert await harness.sql("select count(*) from plait.live") == 153  # so far it was only counted
     await dialog.get_by_role("button", name="Cancel 150 jobs").click()
     await page.get_by_role("link", name="Show progress").click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text("plait.bulk")
     await expect(page.get_by_role("heading", level=1)).to_contain_text("succeeded")
-    assert await world.sql("select count(*) from plait.live") == 3
+    assert await harness.sql("select count(*) from plait.live") == 3
 
 
-async def test_a_viewer_can_select_nothing(world: World, visit: Visitor) -> None:
-    await world.enqueue("add")
+async def test_a_viewer_can_select_nothing(harness: Harness, visit: Visitor) -> None:
+    await harness.enqueue("add")
     page = await visit("viewer", "/jobs")
     await expect(rows(page)).to_have_count(1)
     await expect(page.get_by_role("checkbox")).to_have_count(0)
     await expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
 
 
-async def test_rows_are_reached_by_keys(world: World, visit: Visitor) -> None:
-    first, _ = await world.enqueue_many("add", 2)
+async def test_rows_are_reached_by_keys(harness: Harness, visit: Visitor) -> None:
+    first, _ = await harness.enqueue_many("add", 2)
     page = await visit("operator", "/jobs")
     await expect(rows(page)).to_have_count(2)
     for key in "jjx":
@@ -220,9 +220,9 @@ async def test_rows_are_reached_by_keys(world: World, visit: Visitor) -> None:
     await expect(page).to_have_url(f"{visit.site}/jobs/{first}")
 
 
-async def test_a_super_admin_sees_whose_a_job_is(world: World, visit: Visitor) -> None:
-    await world.enqueue("add", tenant="acme")
-    await world.enqueue("add", tenant="globex")
+async def test_a_super_admin_sees_whose_a_job_is(harness: Harness, visit: Visitor) -> None:
+    await harness.enqueue("add", tenant="acme")
+    await harness.enqueue("add", tenant="globex")
     page = await visit("super-admin", "/jobs")
     await expect(rows(page)).to_have_count(2)
     await expect(rows(page).first).to_contain_text("globex")
@@ -232,10 +232,10 @@ async def test_a_super_admin_sees_whose_a_job_is(world: World, visit: Visitor) -
     await expect(rows(page)).to_have_count(2)
 
 
-async def test_no_name_runs_in_the_list_or_its_filters(world: World, visit: Visitor) -> None:
-    worker = await world.worker(definitions=[text for text in CORPUS if text.isprintable()])
+async def test_no_name_runs_in_the_list_or_its_filters(harness: Harness, visit: Visitor) -> None:
+    worker = await harness.worker(definitions=[text for text in CORPUS if text.isprintable()])
     for text in CORPUS:
-        await world.enqueue(text if text.isprintable() else "add", correlation_id=text, payload={text: text})
+        await harness.enqueue(text if text.isprintable() else "add", correlation_id=text, payload={text: text})
     lease = await worker.claim_one()
     await worker.fail(lease, CORPUS[0], permanent=True)
     columns = "id,command,status,correlation,error"

@@ -1,18 +1,18 @@
-"""Keys: made, with what they are shown once; and revoked."""
+"""The keys page: create a key, which is shown once, and revoke it."""
 
 import re
 
 import httpx
 from playwright.async_api import expect
 
-from ..api.calling import new_key
+from ..api.api_client import new_key
+from ..harness import Harness
 from ..waiting import PATIENCE_S
-from ..world import World
-from .browsing import Visitor
-from .hostile import CORPUS, RAN
+from .browser import Visitor
+from .hostile_texts import CORPUS, RAN
 
 
-async def test_an_admin_makes_a_key_that_is_shown_once_and_works(world: World, visit: Visitor) -> None:
+async def test_an_admin_makes_a_key_that_is_shown_once_and_works(harness: Harness, visit: Visitor) -> None:
     page = await visit("admin", "/keys", tenant="acme")
     await page.get_by_role("button", name="Create API key").click()
     dialog = page.get_by_role("dialog", name="Create API key")
@@ -38,8 +38,8 @@ async def test_an_admin_makes_a_key_that_is_shown_once_and_works(world: World, v
     assert not await page.evaluate(RAN)
 
 
-async def test_a_super_admin_says_for_which_tenant_a_key_is(world: World, visit: Visitor) -> None:
-    await world.tenant("acme")
+async def test_a_super_admin_says_for_which_tenant_a_key_is(harness: Harness, visit: Visitor) -> None:
+    await harness.tenant("acme")
     page = await visit("super-admin", "/keys")
     await expect(page.locator("[data-key]")).to_have_count(1)
     await page.keyboard.press("n")
@@ -55,9 +55,9 @@ async def test_a_super_admin_says_for_which_tenant_a_key_is(world: World, visit:
     await expect(dialog.get_by_label("For tenant")).to_have_count(0)
 
 
-async def test_a_key_is_revoked_and_then_shown_only_to_who_wants_to_see_it(world: World, visit: Visitor) -> None:
-    key, token = await new_key(world.store, "operator", await world.tenant())
-    await world.sql("update plait.keys set name = 'old', last_used_at = plait.now() where id = $1", key)
+async def test_a_key_is_revoked_and_then_shown_only_to_who_wants_to_see_it(harness: Harness, visit: Visitor) -> None:
+    key, token = await new_key(harness.store, "operator", await harness.tenant())
+    await harness.sql("update plait.keys set name = 'old', last_used_at = plait.now() where id = $1", key)
     page = await visit("admin", "/keys")
     await page.get_by_role("button", name="Revoke old").click()
     dialog = page.get_by_role("dialog", name="Revoke old?")

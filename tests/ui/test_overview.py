@@ -1,22 +1,22 @@
-"""The overview: numbers that lead to jobs, charts, what fails; as it moves."""
+"""The overview: numbers that link to jobs, charts, failures and live updates."""
 
 import re
 
 from playwright.async_api import expect
 
-from ..trees.opening import open_one
-from ..world import World
-from .browsing import Visitor
-from .hostile import EVERYTHING, RAN
+from ..harness import Harness
+from ..workflows.worker_calls import open_one
+from .browser import Visitor
+from .hostile_texts import EVERYTHING, RAN
 
 
-async def test_each_number_leads_to_the_jobs_that_it_counts(world: World, visit: Visitor) -> None:
-    worker = await world.worker()
-    await world.enqueue_many("add", 3)
+async def test_each_number_leads_to_the_jobs_that_it_counts(harness: Harness, visit: Visitor) -> None:
+    worker = await harness.worker()
+    await harness.enqueue_many("add", 3)
     await worker.fail(await worker.claim_one(), permanent=True)
     await worker.succeed(await worker.claim_one())
-    await world.enqueue("add", delay_s=60.0)
-    await world.store.leader.roll_up()
+    await harness.enqueue("add", delay_s=60.0)
+    await harness.store.leader.roll_up()
     page = await visit("viewer")
     for status, count in {"queued": 1, "scheduled": 1, "running": 0, "waiting": 0, "succeeded": 1, "failed": 1}.items():
         await expect(page.locator(f"[data-card={status}] .number")).to_have_text(str(count))
@@ -26,30 +26,30 @@ async def test_each_number_leads_to_the_jobs_that_it_counts(world: World, visit:
     await expect(page.locator("[data-key] [data-status]")).to_have_text("failed")
 
 
-async def test_what_is_queued_and_waits_is_told_with_its_age_and_workflows(world: World, visit: Visitor) -> None:
-    worker = await world.worker()
-    await world.enqueue("add")
+async def test_what_is_queued_and_waits_is_told_with_its_age_and_workflows(harness: Harness, visit: Visitor) -> None:
+    worker = await harness.worker()
+    await harness.enqueue("add")
     lease = await worker.claim_one()
-    await open_one(world, worker, lease, 2)
-    await world.advance(seconds=90)
+    await open_one(harness, worker, lease, 2)
+    await harness.advance(seconds=90)
     page = await visit("viewer")
     await expect(page.locator("[data-card=queued]")).to_contain_text("oldest 1 min 30 s")
     await expect(page.locator("[data-card=waiting]")).to_contain_text("1 workflow, 1 fan-out")
 
 
-async def test_numbers_move_without_a_reload(world: World, visit: Visitor) -> None:
+async def test_numbers_move_without_a_reload(harness: Harness, visit: Visitor) -> None:
     page = await visit("viewer")
     queued = page.locator("[data-card=queued] .number")
     await expect(queued).to_have_text("0")
     await expect(page.locator("[data-live=live]")).to_be_visible()
-    await world.enqueue_many("add", 5)
+    await harness.enqueue_many("add", 5)
     await expect(queued).to_have_text("5")
 
 
-async def test_what_fails_most_is_told_by_definition_and_kind_of_error(world: World, visit: Visitor) -> None:
-    worker = await world.worker()
+async def test_what_fails_most_is_told_by_definition_and_kind_of_error(harness: Harness, visit: Visitor) -> None:
+    worker = await harness.worker()
     for number in range(4):
-        await world.enqueue("add" if number else "other")
+        await harness.enqueue("add" if number else "other")
         await worker.fail(await worker.claim_one(), f"KeyError: 'order {number}'", permanent=True)
     page = await visit("viewer")
     first = page.locator(".failure").first
@@ -63,11 +63,11 @@ async def test_what_fails_most_is_told_by_definition_and_kind_of_error(world: Wo
     await expect(page.get_by_role("heading", level=1)).to_contain_text("add")
 
 
-async def test_the_time_that_is_shown_is_in_the_address(world: World, visit: Visitor) -> None:
-    worker = await world.worker()
-    await world.enqueue("add")
+async def test_the_time_that_is_shown_is_in_the_address(harness: Harness, visit: Visitor) -> None:
+    worker = await harness.worker()
+    await harness.enqueue("add")
     await worker.succeed(await worker.claim_one())
-    await world.store.leader.roll_up()
+    await harness.store.leader.roll_up()
     page = await visit("viewer")
     await expect(page.get_by_role("img", name=re.compile(r"per 1 min: 1 in total"))).to_be_visible()
     await page.get_by_role("button", name="7 d").click()
@@ -78,10 +78,10 @@ async def test_the_time_that_is_shown_is_in_the_address(world: World, visit: Vis
     await expect(page.get_by_role("img", name="Wait time in the queue")).to_be_visible()
 
 
-async def test_no_error_runs_in_the_overview(world: World, visit: Visitor) -> None:
-    await world.define("<b>x</b>")
-    worker = await world.worker(definitions=["<b>x</b>"])
-    await world.enqueue("<b>x</b>")
+async def test_no_error_runs_in_the_overview(harness: Harness, visit: Visitor) -> None:
+    await harness.define("<b>x</b>")
+    worker = await harness.worker(definitions=["<b>x</b>"])
+    await harness.enqueue("<b>x</b>")
     await worker.fail(await worker.claim_one(), EVERYTHING, permanent=True)
     page = await visit("viewer")
     await expect(page.locator(".failure")).to_contain_text("<b>x</b>")

@@ -1,24 +1,24 @@
-"""Queues: how long they are, and what a super-admin sets of them."""
+"""The queues page: lengths, and the settings of a super-admin."""
 
 from playwright.async_api import Locator, Page, expect
 
-from ..world import World
-from .browsing import Visitor
-from .hostile import CORPUS, RAN
+from ..harness import Harness
+from .browser import Visitor
+from .hostile_texts import CORPUS, RAN
 
 
 def _row(page: Page, queue: str) -> Locator:
     return page.locator(f"[data-key='{queue}']")
 
 
-async def test_a_queue_tells_its_depth_age_limits_and_who_serves_it(world: World, visit: Visitor) -> None:
-    worker = await world.worker(queues=["mail"])
-    await world.enqueue_many("add", 4, queue="mail")
-    await world.enqueue("add", queue="mail", delay_s=60.0)
+async def test_a_queue_tells_its_depth_age_limits_and_who_serves_it(harness: Harness, visit: Visitor) -> None:
+    worker = await harness.worker(queues=["mail"])
+    await harness.enqueue_many("add", 4, queue="mail")
+    await harness.enqueue("add", queue="mail", delay_s=60.0)
     await worker.claim(1)
-    await world.queue("mail", max_running=5, rate_count=10, rate_period_s=60.0)
-    await world.enqueue("add", queue="alone")
-    await world.advance(seconds=125)
+    await harness.queue("mail", max_running=5, rate_count=10, rate_period_s=60.0)
+    await harness.enqueue("add", queue="alone")
+    await harness.advance(seconds=125)
     page = await visit("viewer", "/queues")
     mail = _row(page, "mail")
     for state, count in {"queued": "3", "running": "1 / 5", "scheduled": "1", "waiting": "0"}.items():
@@ -30,31 +30,31 @@ async def test_a_queue_tells_its_depth_age_limits_and_who_serves_it(world: World
     await expect(page).to_have_url(f"{visit.site}/jobs?queue=mail&status=queued")
 
 
-async def test_depths_move_without_a_reload(world: World, visit: Visitor) -> None:
-    await world.queue("mail")
+async def test_depths_move_without_a_reload(harness: Harness, visit: Visitor) -> None:
+    await harness.queue("mail")
     page = await visit("viewer", "/queues")
     await expect(_row(page, "mail").locator("[data-count=queued]")).to_have_text("0")
     await expect(page.locator("[data-live=live]")).to_be_visible()
-    await world.enqueue_many("add", 7, queue="mail")
+    await harness.enqueue_many("add", 7, queue="mail")
     await expect(_row(page, "mail").locator("[data-count=queued]")).to_have_text("7")
 
 
-async def test_a_super_admin_pauses_and_resumes_a_queue(world: World, visit: Visitor) -> None:
-    await world.queue("mail")
+async def test_a_super_admin_pauses_and_resumes_a_queue(harness: Harness, visit: Visitor) -> None:
+    await harness.queue("mail")
     page = await visit("super-admin", "/queues")
     await page.get_by_role("button", name="Pause mail").click()
     await page.get_by_role("button", name="Pause queue").click()
     await expect(_row(page, "mail")).to_contain_text("paused")
-    assert await world.sql("select paused from plait.queues where name = 'mail'")
+    assert await harness.sql("select paused from plait.queues where name = 'mail'")
     await page.get_by_role("button", name="Resume mail").click()
     await expect(_row(page, "mail")).not_to_contain_text("paused")
-    assert not await world.sql("select paused from plait.queues where name = 'mail'")
-    actions = await world.rows("select action from plait.audit order by id")
+    assert not await harness.sql("select paused from plait.queues where name = 'mail'")
+    actions = await harness.rows("select action from plait.audit order by id")
     assert [row["action"] for row in actions] == ["queue.pause", "queue.resume"]
 
 
-async def test_a_super_admin_sets_limits_and_makes_a_queue_serial(world: World, visit: Visitor) -> None:
-    await world.queue("mail", max_running=9)
+async def test_a_super_admin_sets_limits_and_makes_a_queue_serial(harness: Harness, visit: Visitor) -> None:
+    await harness.queue("mail", max_running=9)
     page = await visit("super-admin", "/queues")
     await expect(_row(page, "mail")).to_be_visible()
     await page.keyboard.press("Control+k")
@@ -71,21 +71,21 @@ async def test_a_super_admin_sets_limits_and_makes_a_queue_serial(world: World, 
     await expect(dialog).to_be_hidden()
     await expect(_row(page, "mail")).to_contain_text("serial")
     await expect(_row(page, "mail")).to_contain_text("30 per 1 min")
-    [row] = await world.rows("select serial, max_running, rate_count, rate_period_s from plait.queues")
+    [row] = await harness.rows("select serial, max_running, rate_count, rate_period_s from plait.queues")
     assert tuple(row.values()) == (True, None, 30, 60.0)
 
 
-async def test_who_may_not_manage_queues_is_offered_nothing(world: World, visit: Visitor) -> None:
-    await world.queue("mail")
+async def test_who_may_not_manage_queues_is_offered_nothing(harness: Harness, visit: Visitor) -> None:
+    await harness.queue("mail")
     for role in ("viewer", "operator", "admin"):
         page = await visit(role, "/queues")
         await expect(_row(page, "mail")).to_be_visible()
         await expect(page.get_by_role("main").get_by_role("button")).to_have_count(0)
 
 
-async def test_a_queue_is_found_by_its_name_and_the_address_keeps_it(world: World, visit: Visitor) -> None:
+async def test_a_queue_is_found_by_its_name_and_the_address_keeps_it(harness: Harness, visit: Visitor) -> None:
     for name in ("mail", "images"):
-        await world.queue(name)
+        await harness.queue(name)
     page = await visit("viewer", "/queues")
     queues = page.locator("[data-key]:not([data-key='plait.bulk'])")  # which the API itself serves
     await expect(queues).to_have_count(2)

@@ -1,10 +1,10 @@
-"""A million jobs: the first page is there within a second, and scrolling through 100,000 of them never blocks the browser."""
+"""A million jobs: the first page is shown within a second, and scrolling through 100,000 jobs never blocks the browser."""
 
 import pytest
 from playwright.async_api import Page, expect
 
-from ..world import World
-from .browsing import Visitor
+from ..harness import Harness
+from .browser import Visitor
 
 # A long task is what keeps the browser from answering for more than 50 ms; each is remembered from the start.
 WATCH = """
@@ -12,7 +12,7 @@ window.__long = [];
 new PerformanceObserver(list => list.getEntries().forEach(one => window.__long.push(one.duration)))
     .observe({ type: 'longtask', buffered: true });
 """
-# As a hand on the wheel would: a screen and more with each frame, until so many rows have passed.
+# Like a hand on the wheel: a screen and more with each frame, until the given number of rows has passed.
 SCROLL = """
 async ([box, rows]) => {
     const frame = () => new Promise(requestAnimationFrame);
@@ -43,10 +43,10 @@ select id, $2, plait.now() - make_interval(secs => 0.05 * i), plait.now() - make
 @pytest.mark.parametrize(
     ("jobs", "rows"), [(3_000, 2_500), pytest.param(1_000_000, 100_000, marks=pytest.mark.full)], ids=["quick", "full"]
 )
-async def test_a_long_list_opens_and_scrolls_to_its_end(jobs: int, rows: int, world: World, visit: Visitor) -> None:
-    await world.admin.execute("set session_replication_role = replica")
-    await world.admin.execute(FILL, jobs, await world.tenant(), timeout=250)
-    await world.admin.execute("vacuum analyze plait.jobs, plait.attempts")
+async def test_a_long_list_opens_and_scrolls_to_its_end(jobs: int, rows: int, harness: Harness, visit: Visitor) -> None:
+    await harness.admin.execute("set session_replication_role = replica")
+    await harness.admin.execute(FILL, jobs, await harness.tenant(), timeout=250)
+    await harness.admin.execute("vacuum analyze plait.jobs, plait.attempts")
     page = await visit("operator", "/login")  # the files are in the browser's cache from here on
     await page.context.add_init_script(WATCH)
     await page.goto("/jobs")
@@ -58,7 +58,7 @@ async def test_a_long_list_opens_and_scrolls_to_its_end(jobs: int, rows: int, wo
         f"{jobs:,} jobs: first rows after {opened:.0f} ms; {passed:,} rows passed; longest task {max(long, default=0):.0f} ms"
     )
     assert passed >= rows
-    await world.sql("truncate plait.jobs, plait.attempts cascade")
+    await harness.sql("truncate plait.jobs, plait.attempts cascade")
 
 
 async def _first_rows(page: Page) -> None:

@@ -1,4 +1,4 @@
-"""What is around every page: signing in and out, the navigation, the theme, keys, the palette, the stream."""
+"""The shell of every page: sign-in and sign-out, navigation, theme, keyboard shortcuts, command palette, live updates."""
 
 import asyncio
 import re
@@ -10,10 +10,10 @@ from playwright.async_api import Route, expect
 
 from plait.model.tokens import hash_of, new_token
 
-from ..api.calling import new_key
+from ..api.api_client import new_key
+from ..harness import Harness
 from ..waiting import PATIENCE_S
-from ..world import World
-from .browsing import Visitor
+from .browser import Visitor
 
 PAGES = {
     "/": "Overview", "/jobs": "Jobs", "/dead-letters": "Dead letters", "/definitions": "Definitions", "/triggers": "Triggers",
@@ -25,9 +25,9 @@ OF_ADMINS = {"/keys", "/audit"}
 
 
 async def test_who_is_not_signed_in_signs_in_with_a_key_and_comes_back_to_where_they_were(
-    world: World, visit: Visitor
+    harness: Harness, visit: Visitor
 ) -> None:
-    _, key = await new_key(world.store, "operator", await world.tenant("acme"))
+    _, key = await new_key(harness.store, "operator", await harness.tenant("acme"))
     visit.forgive("status of 401")
     page = await visit(None, "/queues")
     await page.get_by_label("Key").fill("not a key")
@@ -41,8 +41,8 @@ async def test_who_is_not_signed_in_signs_in_with_a_key_and_comes_back_to_where_
 
 
 @pytest.mark.parametrize("elsewhere", ["//evil.example", "/\\evil.example", "https://evil.example"])
-async def test_signing_in_leads_to_no_other_site(world: World, visit: Visitor, elsewhere: str) -> None:
-    _, key = await new_key(world.store, "viewer", await world.tenant())
+async def test_signing_in_leads_to_no_other_site(harness: Harness, visit: Visitor, elsewhere: str) -> None:
+    _, key = await new_key(harness.store, "viewer", await harness.tenant())
     visit.forgive("status of 401")
     page = await visit(None, f"/login?next={elsewhere}")
     await page.get_by_label("Key").fill(key)
@@ -51,22 +51,22 @@ async def test_signing_in_leads_to_no_other_site(world: World, visit: Visitor, e
     assert page.url == f"{visit.site}/"
 
 
-async def test_a_login_link_opens_the_overview(world: World, visit: Visitor) -> None:
-    key, _ = await new_key(world.store, "super-admin", None)
+async def test_a_login_link_opens_the_overview(harness: Harness, visit: Visitor) -> None:
+    key, _ = await new_key(harness.store, "super-admin", None)
     link = new_token()
-    await world.store.keys.open_session(key, hash=hash_of(link), csrf="", ttl=timedelta(minutes=10), link=True)
+    await harness.store.keys.open_session(key, hash=hash_of(link), csrf="", ttl=timedelta(minutes=10), link=True)
     page = await visit(None, f"/api/v1/session/link?token={link}")
     await expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
 
 
-async def test_signing_out_ends_the_session(world: World, visit: Visitor) -> None:
+async def test_signing_out_ends_the_session(harness: Harness, visit: Visitor) -> None:
     visit.forgive("status of 401")
     page = await visit("viewer")
     await page.get_by_role("button", name="Sign out").click()
     await expect(page.get_by_role("heading", name="Sign in to plait")).to_be_visible()
     await page.goto("/jobs")
     await expect(page.get_by_role("heading", name="Sign in to plait")).to_be_visible()
-    assert await world.sql("select count(*) from plait.sessions") == 0
+    assert await harness.sql("select count(*) from plait.sessions") == 0
 
 
 @pytest.mark.parametrize(
@@ -139,8 +139,8 @@ async def test_the_palette_and_the_keys_lead_to_pages(visit: Visitor) -> None:
     await expect(help_).to_be_hidden()
 
 
-async def test_a_super_admin_chooses_a_tenant_and_it_stays_from_page_to_page(world: World, visit: Visitor) -> None:
-    await world.tenant("acme")
+async def test_a_super_admin_chooses_a_tenant_and_it_stays_from_page_to_page(harness: Harness, visit: Visitor) -> None:
+    await harness.tenant("acme")
     page = await visit("super-admin", "/jobs")
     await page.get_by_label("Tenant").select_option("acme")
     await expect(page).to_have_url(f"{visit.site}/jobs?tenant=acme")
@@ -165,7 +165,7 @@ async def test_all_tabs_of_a_browser_share_one_stream(visit: Visitor) -> None:
         pass
 
 
-async def test_without_the_stream_pages_ask_every_few_seconds(world: World, visit: Visitor) -> None:
+async def test_without_the_stream_pages_ask_every_few_seconds(harness: Harness, visit: Visitor) -> None:
     visit.forgive("net::ERR_FAILED")
     page = await visit(None, "/login")
     await page.route("**/api/v1/stream*", lambda route: route.abort())
@@ -174,35 +174,35 @@ async def test_without_the_stream_pages_ask_every_few_seconds(world: World, visi
     await page.goto("/")
     await expect(page.locator("[data-live=polling]")).to_be_visible()
     await expect(page.locator("[data-card=queued] .number")).to_have_text("0")
-    await world.enqueue("add")
+    await harness.enqueue("add")
     await expect(page.locator("[data-card=queued] .number")).to_have_text("1")
     await page.unroute("**/api/v1/stream*")
     await expect(page.locator("[data-live=live]")).to_be_visible()
 
 
-async def test_a_session_that_ends_leads_to_signing_in_and_back(world: World, visit: Visitor) -> None:
+async def test_a_session_that_ends_leads_to_signing_in_and_back(harness: Harness, visit: Visitor) -> None:
     visit.forgive("status of 401")
     page = await visit("viewer", "/jobs?status=queued")
     await expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")
-    await world.sql("delete from plait.sessions")
+    await harness.sql("delete from plait.sessions")
     await expect(page.get_by_role("heading", name="Sign in to plait")).to_be_visible()
     assert "next=" in page.url
 
 
-async def test_a_change_goes_on_after_another_tab_has_signed_in_anew(world: World, visit: Visitor) -> None:
+async def test_a_change_goes_on_after_another_tab_has_signed_in_anew(harness: Harness, visit: Visitor) -> None:
     visit.forgive("status of 403")
-    job = await world.enqueue("add")
+    job = await harness.enqueue("add")
     page = await visit("operator", f"/jobs/{job}")
     await page.get_by_role("button", name="Cancel").click()
     cookie = await visit.session("operator")
     await page.context.add_cookies([{"name": "plait_session", "value": cookie, "url": visit.site}])
     await page.get_by_role("dialog").get_by_role("button", name="Cancel job").click()
     await expect(page.get_by_text("Job canceled.")).to_be_visible()
-    assert await world.status(job) == "canceled"
+    assert await harness.status(job) == "canceled"
 
 
-async def test_a_key_presses_what_has_the_focus_and_not_the_row_of_a_list(world: World, visit: Visitor) -> None:
-    await world.enqueue("add")
+async def test_a_key_presses_what_has_the_focus_and_not_the_row_of_a_list(harness: Harness, visit: Visitor) -> None:
+    await harness.enqueue("add")
     page = await visit("operator", "/jobs")
     await expect(page.locator("[data-key]")).to_have_count(1)
     await page.keyboard.press("j")
@@ -212,7 +212,7 @@ async def test_a_key_presses_what_has_the_focus_and_not_the_row_of_a_list(world:
     assert page.url == f"{visit.site}/jobs"
 
 
-async def test_a_server_that_is_away_for_a_while_signs_nobody_out(world: World, visit: Visitor) -> None:
+async def test_a_server_that_is_away_for_a_while_signs_nobody_out(harness: Harness, visit: Visitor) -> None:
     visit.forgive("net::ERR_FAILED")
     page = await visit("viewer", "/jobs")
     await expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")
@@ -224,8 +224,8 @@ async def test_a_server_that_is_away_for_a_while_signs_nobody_out(world: World, 
     await expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")
 
 
-async def test_a_page_is_live_when_its_stream_is_open_and_not_before(world: World, visit: Visitor) -> None:
-    await world.enqueue("add")
+async def test_a_page_is_live_when_its_stream_is_open_and_not_before(harness: Harness, visit: Visitor) -> None:
+    await harness.enqueue("add")
     page = await visit("viewer", "/jobs")
     await expect(page.locator("[data-live=live]")).to_be_visible()
     opening = asyncio.Event()
@@ -240,5 +240,5 @@ async def test_a_page_is_live_when_its_stream_is_open_and_not_before(world: Worl
     await expect(page.locator("[data-live=live]")).to_have_count(0)
     opening.set()
     await expect(page.locator("[data-live=live]")).to_be_visible()
-    await world.enqueue("add")
+    await harness.enqueue("add")
     await expect(page.locator("[data-key]")).to_have_count(2)

@@ -1,4 +1,4 @@
-"""Triggers: made and changed by a form that their definition's schema draws, tried before they are saved, paused, and looked back at."""
+"""The triggers page: create and edit with a form from the definition's schema, test, pause, and past firings."""
 
 import json
 import re
@@ -6,9 +6,9 @@ from typing import Any
 
 from playwright.async_api import Page, expect
 
-from ..world import World
-from .browsing import Visitor
-from .hostile import CORPUS, EVERYTHING, RAN
+from ..harness import Harness
+from .browser import Visitor
+from .hostile_texts import CORPUS, EVERYTHING, RAN
 
 SCHEMA = {
     "type": "object",
@@ -26,18 +26,18 @@ SCHEMA = {
 }
 
 
-async def _defined(world: World) -> None:
-    await world.define("sync-dropbox", schema=SCHEMA, description="Reads a provider's changes.")
+async def _defined(harness: Harness) -> None:
+    await harness.define("sync-dropbox", schema=SCHEMA, description="Reads a provider's changes.")
 
 
-async def _payload(world: World, label: str) -> object:
-    return json.loads(await world.sql("select payload::text from plait.triggers where label = $1", label))
+async def _payload(harness: Harness, label: str) -> object:
+    return json.loads(await harness.sql("select payload::text from plait.triggers where label = $1", label))
 
 
 async def test_a_schedule_is_made_with_its_payload_from_the_schema_and_shows_when_it_fires(
-    world: World, visit: Visitor
+    harness: Harness, visit: Visitor
 ) -> None:
-    await _defined(world)
+    await _defined(harness)
     page = await visit("admin", "/triggers")
     await page.get_by_role("button", name="Create trigger").click()
     await page.get_by_label("Label").fill("Nightly sync")
@@ -63,21 +63,21 @@ async def test_a_schedule_is_made_with_its_payload_from_the_schema_and_shows_whe
     await page.get_by_role("button", name="Create trigger").click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text("Nightly sync")
     await expect(page.get_by_text("At 02:30, Europe/Berlin")).to_be_visible()
-    assert await _payload(world, "Nightly sync") == {
+    assert await _payload(harness, "Nightly sync") == {
         "provider_id": "p-1", "mode": "changes", "depth": 7, "dry_run": False, "where": {"path": "/in"}, "owners": ["ada"],
     }  # fmt: skip
 
 
-async def test_a_change_of_clocks_is_told_beside_the_times_that_it_moves(world: World, visit: Visitor) -> None:
-    trigger = await world.trigger("t", cron="30 2 28-31 3 *", time_zone="Europe/Berlin")
+async def test_a_change_of_clocks_is_told_beside_the_times_that_it_moves(harness: Harness, visit: Visitor) -> None:
+    trigger = await harness.trigger("t", cron="30 2 28-31 3 *", time_zone="Europe/Berlin")
     page = await visit("viewer", f"/triggers/{trigger}")
     times = page.get_by_role("list", name="Next firings")
     await expect(times.get_by_role("listitem")).to_have_count(5)
     await expect(times.locator(".note").first).to_be_visible()
 
 
-async def test_a_template_is_tried_with_an_event_before_it_is_saved(world: World, visit: Visitor) -> None:
-    await _defined(world)
+async def test_a_template_is_tried_with_an_event_before_it_is_saved(harness: Harness, visit: Visitor) -> None:
+    await _defined(harness)
     page = await visit("admin", "/triggers/new")
     await page.get_by_label("Label").fill("On change")
     await page.get_by_label("Event trigger").check()
@@ -93,17 +93,17 @@ async def test_a_template_is_tried_with_an_event_before_it_is_saved(world: World
     await expect(shown).to_contain_text("depth: 3")
     await page.get_by_role("button", name="Create trigger").click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text("On change")
-    await world.emit("folder.updated", folder={"owner": "grace"}, depth=2)
-    await world.dispatch()
+    await harness.emit("folder.updated", folder={"owner": "grace"}, depth=2)
+    await harness.dispatch()
     await page.get_by_role("tab", name="History").click()
     await expect(page.get_by_role("row").filter(has_text="enqueued")).to_have_count(1)
 
 
-async def test_a_trigger_is_changed_paused_tested_and_deleted(world: World, visit: Visitor) -> None:
+async def test_a_trigger_is_changed_paused_tested_and_deleted(harness: Harness, visit: Visitor) -> None:
     properties: Any = SCHEMA["properties"]
-    await world.define("sync-dropbox", schema={**SCHEMA, "properties": {**properties, "size": {"type": "integer"}}})
+    await harness.define("sync-dropbox", schema={**SCHEMA, "properties": {**properties, "size": {"type": "integer"}}})
     template = {"provider_id": "{{event.id}}"}
-    trigger = await world.trigger("t", definition="sync-dropbox", event_name="e", payload=template, priority=5)
+    trigger = await harness.trigger("t", definition="sync-dropbox", event_name="e", payload=template, priority=5)
     page = await visit("admin", f"/triggers/{trigger}")
     await page.get_by_role("button", name="Pause trigger").click()
     await expect(page.locator("h1")).to_contain_text("paused")
@@ -112,7 +112,7 @@ async def test_a_trigger_is_changed_paused_tested_and_deleted(world: World, visi
     await page.get_by_role("button", name="Test trigger").click()
     await page.get_by_role("button", name="Create job").click()
     await expect(page.get_by_text("Created job:")).to_be_visible()
-    [job] = await world.store.jobs.list_jobs(all_tenants=True)
+    [job] = await harness.store.jobs.list_jobs(all_tenants=True)
     assert json.loads(job.payload) == {"provider_id": "id"}
     await page.keyboard.press("Escape")
     await page.get_by_role("button", name="Edit trigger").click()
@@ -124,29 +124,29 @@ async def test_a_trigger_is_changed_paused_tested_and_deleted(world: World, visi
     await page.get_by_label("Priority").fill("")
     await page.get_by_role("button", name="Save").click()
     await expect(page.get_by_text("Trigger saved.")).to_be_visible()
-    row = await world.trigger_row(trigger)
+    row = await harness.trigger_row(trigger)
     assert (row.priority, "12345678901234567890" in row.payload) == (None, True)
     await page.get_by_role("button", name="Delete trigger").click()
     await page.get_by_role("dialog").get_by_role("button", name="Delete trigger").click()
     await expect(page.get_by_text("No triggers yet")).to_be_visible()
 
 
-async def test_who_was_slower_is_told_and_undoes_nothing(world: World, visit: Visitor) -> None:
-    await world.define("add")
-    trigger = await world.trigger("t", event_name="e", payload={"a": 1})
+async def test_who_was_slower_is_told_and_undoes_nothing(harness: Harness, visit: Visitor) -> None:
+    await harness.define("add")
+    trigger = await harness.trigger("t", event_name="e", payload={"a": 1})
     visit.forgive("status of 412|status of 409")
     page = await visit("admin", f"/triggers/{trigger}?edit=1")
     await expect(page.get_by_label("Event name")).to_have_value("e")
-    await world.advance(seconds=1)
-    await world.trigger("t", event_name="another")
+    await harness.advance(seconds=1)
+    await harness.trigger("t", event_name="another")
     await page.get_by_label("Event name").fill("mine")
     await page.get_by_role("button", name="Save").click()
     await expect(page.locator("form [role=alert]")).to_contain_text(re.compile("changed", re.I))
-    assert (await world.trigger_row(trigger)).event_name == "another"
+    assert (await harness.trigger_row(trigger)).event_name == "another"
 
 
-async def test_a_viewer_is_offered_nothing_and_an_operator_only_a_test(world: World, visit: Visitor) -> None:
-    trigger = await world.trigger("t", event_name="e")
+async def test_a_viewer_is_offered_nothing_and_an_operator_only_a_test(harness: Harness, visit: Visitor) -> None:
+    trigger = await harness.trigger("t", event_name="e")
     for role, offered in (("viewer", []), ("operator", ["Test trigger"])):
         page = await visit(role, f"/triggers/{trigger}?edit=1")
         await expect(page.get_by_role("heading", level=1)).to_contain_text("t")
@@ -159,13 +159,13 @@ async def test_a_viewer_is_offered_nothing_and_an_operator_only_a_test(world: Wo
         await expect(page.get_by_role("button", name="Create trigger")).to_have_count(0)
 
 
-async def test_events_are_listed_with_what_they_matched_and_what_went_wrong(world: World, visit: Visitor) -> None:
-    trigger = await world.trigger("copy", event_name="order.paid", payload={"id": "{{event.id}}"})
-    good = await world.emit("order.paid", id=1)
-    bad = await world.emit("order.paid", other=1)
-    nobodys = await world.emit("weather.changed")
-    await world.dispatch()
-    late = await world.emit("order.paid", id=2)
+async def test_events_are_listed_with_what_they_matched_and_what_went_wrong(harness: Harness, visit: Visitor) -> None:
+    trigger = await harness.trigger("copy", event_name="order.paid", payload={"id": "{{event.id}}"})
+    good = await harness.emit("order.paid", id=1)
+    bad = await harness.emit("order.paid", other=1)
+    nobodys = await harness.emit("weather.changed")
+    await harness.dispatch()
+    late = await harness.emit("order.paid", id=2)
     page = await visit("operator", "/events")
     said = {
         good: "1 job", bad: "there is no 'id'", nobodys: "no match", late: "pending",
@@ -182,15 +182,15 @@ async def test_events_are_listed_with_what_they_matched_and_what_went_wrong(worl
     await page.get_by_label("Data").fill('{"id": 3}')
     await page.get_by_role("dialog").get_by_role("button", name="Send event").click()
     await expect(page.get_by_text("Waiting for the leader to dispatch this event")).to_be_visible()
-    await world.dispatch()
+    await harness.dispatch()
     await expect(page.get_by_role("row").filter(has_text="copy")).to_contain_text("enqueued")
-    assert len(await world.fired_jobs(trigger)) == 3
+    assert len(await harness.fired_jobs(trigger)) == 3
 
 
 async def test_a_super_admin_changes_a_definitions_limits_and_whether_it_is_active(
-    world: World, visit: Visitor
+    harness: Harness, visit: Visitor
 ) -> None:
-    await world.define("mail/deliver", max_running=5, schema=SCHEMA)
+    await harness.define("mail/deliver", max_running=5, schema=SCHEMA)
     page = await visit("super-admin", "/definitions")
     await page.get_by_role("link", name="mail/deliver").click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text("mail/deliver")
@@ -199,7 +199,7 @@ async def test_a_super_admin_changes_a_definitions_limits_and_whether_it_is_acti
     await page.get_by_label("Rate period (seconds)", exact=True).fill("60")
     await page.get_by_role("button", name="Save").click()
     await expect(page.get_by_text("Limits saved.")).to_be_visible()
-    [row] = [one for one in await world.store.definitions.list_definitions() if one.name == "mail/deliver"]
+    [row] = [one for one in await harness.store.definitions.list_definitions() if one.name == "mail/deliver"]
     assert (row.max_running, row.rate_count, row.rate_period_s) == (None, 10, 60)
     await page.get_by_role("button", name="Deactivate definition").click()
     await page.get_by_role("dialog").get_by_role("button", name="Deactivate definition").click()
@@ -208,32 +208,32 @@ async def test_a_super_admin_changes_a_definitions_limits_and_whether_it_is_acti
     await expect(page.locator("h1").get_by_text("active", exact=True)).to_be_visible()
 
 
-async def test_an_override_is_shown_beside_the_codes_value_and_cleared(world: World, visit: Visitor) -> None:
-    await world.define("mail", queue="coded")
-    await world.store.definitions.set_definition("mail", {"queue": "moved"}, author="ada")
+async def test_an_override_is_shown_beside_the_codes_value_and_cleared(harness: Harness, visit: Visitor) -> None:
+    await harness.define("mail", queue="coded")
+    await harness.store.definitions.set_definition("mail", {"queue": "moved"}, author="ada")
     page = await visit("super-admin", "/definitions/mail")
     row = page.get_by_role("table", name="Overrides").get_by_role("row").filter(has_text="queue")
     for text in ("moved", "coded", "ada"):
         await expect(row).to_contain_text(text)
     await page.get_by_role("button", name="Clear queue").click()
     await expect(page.get_by_role("table", name="Overrides")).to_have_count(0)
-    [one] = [one for one in await world.store.definitions.list_definitions() if one.name == "mail"]
+    [one] = [one for one in await harness.store.definitions.list_definitions() if one.name == "mail"]
     assert one.queue == "coded"
 
 
 async def test_what_is_in_triggers_events_and_definitions_is_text_and_nothing_else(
-    world: World, visit: Visitor
+    harness: Harness, visit: Visitor
 ) -> None:
     schema = {
         "type": "object",
         "properties": {CORPUS[0]: {"type": "string", "title": CORPUS[1], "description": EVERYTHING}},
     }
-    await world.define(CORPUS[2], schema=schema, description=EVERYTHING)
-    trigger = await world.trigger(
+    await harness.define(CORPUS[2], schema=schema, description=EVERYTHING)
+    trigger = await harness.trigger(
         CORPUS[1], definition=CORPUS[2], event_name="e", payload={EVERYTHING: EVERYTHING, "x": "{{event.x}}"}
     )
-    event = await world.emit("e", **{EVERYTHING: EVERYTHING})
-    await world.dispatch()
+    event = await harness.emit("e", **{EVERYTHING: EVERYTHING})
+    await harness.dispatch()
     page = await visit("super-admin", "/triggers")
     for path, seen in (
         ("/triggers", CORPUS[1]),

@@ -1,20 +1,20 @@
-"""Workers and nodes: who lives, who has fallen silent, who leads."""
+"""The workers page: alive and lost workers, nodes, and the leader."""
 
 import re
 
 from playwright.async_api import Locator, Page, expect
 
-from ..world import World
-from .browsing import Visitor
-from .hostile import EVERYTHING, RAN
+from ..harness import Harness
+from .browser import Visitor
+from .hostile_texts import EVERYTHING, RAN
 
 
 def _row(page: Page, worker: int) -> Locator:
     return page.get_by_role("table", name="Workers").locator(f"[data-key='{worker}']")
 
 
-async def _register(world: World, host: str = "here", **more: object) -> int:
-    return await world.store.workers.register(
+async def _register(harness: Harness, host: str = "here", **more: object) -> int:
+    return await harness.store.workers.register(
         host=host,
         pid=7,
         version="1.2",
@@ -25,10 +25,10 @@ async def _register(world: World, host: str = "here", **more: object) -> int:
     )
 
 
-async def test_a_worker_tells_its_slots_version_and_what_it_runs(world: World, visit: Visitor) -> None:
-    worker = await world.worker(node="n1")
-    other = await _register(world)
-    await world.enqueue_many("add", 2)
+async def test_a_worker_tells_its_slots_version_and_what_it_runs(harness: Harness, visit: Visitor) -> None:
+    worker = await harness.worker(node="n1")
+    other = await _register(harness)
+    await harness.enqueue_many("add", 2)
     leases = await worker.claim(2)
     await worker.heartbeat(holding=leases)
     page = await visit("super-admin", "/workers")
@@ -47,23 +47,23 @@ async def test_a_worker_tells_its_slots_version_and_what_it_runs(world: World, v
     await expect(page).to_have_url(f"{visit.site}/jobs/{leases[1].job_id}")
 
 
-async def test_a_worker_that_falls_silent_is_warned_of_without_a_reload(world: World, visit: Visitor) -> None:
-    worker = await _register(world, host="quiet-host")
+async def test_a_worker_that_falls_silent_is_warned_of_without_a_reload(harness: Harness, visit: Visitor) -> None:
+    worker = await _register(harness, host="quiet-host")
     page = await visit("super-admin", "/workers")
     await expect(_row(page, worker)).to_contain_text("alive")
     await expect(page.get_by_role("alert")).to_have_count(0)
-    await world.advance(seconds=20)
+    await harness.advance(seconds=20)
     await expect(page.get_by_role("alert")).to_contain_text(f"{worker} on quiet-host")
     await expect(_row(page, worker)).to_contain_text("stale")
 
 
-async def test_a_worker_whose_event_loop_is_blocked_is_warned_of_with_its_job(world: World, visit: Visitor) -> None:
-    worker, other = await _register(world, host="busy-host"), await _register(world)
-    job_id = await world.enqueue("add")
+async def test_a_worker_whose_event_loop_is_blocked_is_warned_of_with_its_job(harness: Harness, visit: Visitor) -> None:
+    worker, other = await _register(harness, host="busy-host"), await _register(harness)
+    job_id = await harness.enqueue("add")
     page = await visit("super-admin", "/workers")
     await expect(_row(page, worker)).to_contain_text("alive")
     await expect(page.get_by_role("alert")).to_have_count(0)
-    await world.store.workers.heartbeat(worker, running=1, blocked_s=12.0, blocked_job=job_id)
+    await harness.store.workers.heartbeat(worker, running=1, blocked_s=12.0, blocked_job=job_id)
     await expect(page.get_by_role("alert")).to_contain_text(f"worker {worker} on busy-host")
     await expect(_row(page, worker)).to_contain_text("blocked")
     await expect(_row(page, other)).to_contain_text("alive")
@@ -71,22 +71,22 @@ async def test_a_worker_whose_event_loop_is_blocked_is_warned_of_with_its_job(wo
     await expect(page).to_have_url(f"{visit.site}/jobs/{job_id}")
 
 
-async def test_who_leads_since_when_and_what_each_node_has_is_told(world: World, visit: Visitor) -> None:
+async def test_who_leads_since_when_and_what_each_node_has_is_told(harness: Harness, visit: Visitor) -> None:
     page = await visit("super-admin", "/workers")
     await expect(page.get_by_text("no leader")).to_be_visible()
-    await world.worker(node="n1")
-    second = await world.worker(node="n2")
-    await world.lead("n1", lease_s=3600)
+    await harness.worker(node="n1")
+    second = await harness.worker(node="n2")
+    await harness.lead("n1", lease_s=3600)
     nodes = page.get_by_role("table", name="Nodes")
     await expect(nodes.locator("[data-key=n1]")).to_contain_text("leader")
     await expect(page.locator("[data-term]")).to_have_attribute("data-term", "1")
-    await world.store.workers.drain(second.id)
+    await harness.store.workers.drain(second.id)
     await expect(nodes.locator("[data-key=n2]")).to_contain_text("draining")
     await expect(_row(page, second.id)).to_contain_text("draining")
 
 
-async def test_workers_that_left_are_shown_when_one_wants_to_see_them(world: World, visit: Visitor) -> None:
-    worker = await world.worker()
+async def test_workers_that_left_are_shown_when_one_wants_to_see_them(harness: Harness, visit: Visitor) -> None:
+    worker = await harness.worker()
     await worker.leave()
     page = await visit("super-admin", "/workers")
     left = page.get_by_label(re.compile(r"Show \d+ stopped in the last hour"))
@@ -98,8 +98,8 @@ async def test_workers_that_left_are_shown_when_one_wants_to_see_them(world: Wor
     await expect(_row(page, worker.id)).to_contain_text("stopped")
 
 
-async def test_what_a_worker_says_of_itself_is_text(world: World, visit: Visitor) -> None:
-    worker = await _register(world, host=EVERYTHING, note=EVERYTHING)
+async def test_what_a_worker_says_of_itself_is_text(harness: Harness, visit: Visitor) -> None:
+    worker = await _register(harness, host=EVERYTHING, note=EVERYTHING)
     page = await visit("super-admin", f"/workers?worker={worker}")
     await expect(page.get_by_role("heading", name=f"Worker {worker}")).to_be_visible()
     assert not await page.evaluate(RAN)

@@ -1,4 +1,4 @@
-"""A workflow's page: the tree, the timeline and the graph with one selection, what can be done with all of it, and that it moves by itself."""
+"""The workflow page: tree, timeline and graph with one selection, actions on the workflow, and live updates."""
 
 import re
 from uuid import UUID
@@ -8,18 +8,18 @@ from playwright.async_api import Locator, Page, expect
 from plait.store.workers import Claimed
 
 from ..fake_worker import FakeWorker
-from ..trees.opening import CHILDREN, claim_children, open_one
-from ..world import World
-from .browsing import Visitor
-from .hostile import CORPUS, EVERYTHING, RAN
+from ..harness import Harness
+from ..workflows.worker_calls import CHILDREN, claim_children, open_one
+from .browser import Visitor
+from .hostile_texts import CORPUS, EVERYTHING, RAN
 
 
-async def workflow(world: World, children: int, **options: object) -> tuple[UUID, FakeWorker, list[Claimed]]:
-    """A job that waits for so many children, all of them in a worker's hands."""
-    job = await world.enqueue("add", payload={"day": "today"})
-    parent = await world.worker()
-    await open_one(world, parent, await parent.claim_one(), children, **options)  # type: ignore[arg-type]
-    worker, leases = await claim_children(world, children)
+async def workflow(harness: Harness, children: int, **options: object) -> tuple[UUID, FakeWorker, list[Claimed]]:
+    """A job that waits for children, all of them claimed by one worker."""
+    job = await harness.enqueue("add", payload={"day": "today"})
+    parent = await harness.worker()
+    await open_one(harness, parent, await parent.claim_one(), children, **options)  # type: ignore[arg-type]
+    worker, leases = await claim_children(harness, children)
     return job, worker, leases
 
 
@@ -27,8 +27,8 @@ def row(page: Page, id_: object) -> Locator:
     return page.locator(f"[data-id='{id_}']")
 
 
-async def test_fifty_jobs_end_and_the_bar_reaches_its_end_without_a_reload(world: World, visit: Visitor) -> None:
-    job, worker, leases = await workflow(world, 50)
+async def test_fifty_jobs_end_and_the_bar_reaches_its_end_without_a_reload(harness: Harness, visit: Visitor) -> None:
+    job, worker, leases = await workflow(harness, 50)
     page = await visit("viewer", f"/workflows/{job}")
     bar = page.locator(".whole .whole-bar")
     await expect(bar).to_have_attribute("data-ended", "0")
@@ -45,8 +45,8 @@ async def test_fifty_jobs_end_and_the_bar_reaches_its_end_without_a_reload(world
     assert await page.evaluate("window.notReloaded")
 
 
-async def test_what_is_selected_in_one_view_is_so_in_all_and_in_the_address(world: World, visit: Visitor) -> None:
-    job, worker, leases = await workflow(world, 20, strategy="threshold", needed=15)
+async def test_what_is_selected_in_one_view_is_so_in_all_and_in_the_address(harness: Harness, visit: Visitor) -> None:
+    job, worker, leases = await workflow(harness, 20, strategy="threshold", needed=15)
     await worker.fail(leases[4], "ValueError: no such region", permanent=True)
     page = await visit("viewer", f"/workflows/{job}")
     await row(page, leases[4].job_id).click()
@@ -68,9 +68,9 @@ async def test_what_is_selected_in_one_view_is_so_in_all_and_in_the_address(worl
     await expect(page.locator(".row-fan-out[aria-selected=true]")).to_be_visible()
 
 
-async def test_a_sub_job_deep_below_is_found_by_its_address(world: World, visit: Visitor) -> None:
-    job, worker, leases = await workflow(world, 700)
-    await open_one(world, worker, leases[0], 3)
+async def test_a_sub_job_deep_below_is_found_by_its_address(harness: Harness, visit: Visitor) -> None:
+    job, worker, leases = await workflow(harness, 700)
+    await open_one(harness, worker, leases[0], 3)
     [*_, deep] = await worker.claim(3, queue=CHILDREN)
     page = await visit("viewer", f"/workflows/{deep.job_id}")
     await expect(page).to_have_url(re.compile(f"/workflows/{job}"))
@@ -82,9 +82,9 @@ async def test_a_sub_job_deep_below_is_found_by_its_address(world: World, visit:
     await expect(row(page, leases[600].job_id)).to_be_in_viewport()
 
 
-async def test_an_address_that_says_nonsense_shows_what_there_is(world: World, visit: Visitor) -> None:
-    job, _, _ = await workflow(world, 2)
-    elsewhere = await world.enqueue()
+async def test_an_address_that_says_nonsense_shows_what_there_is(harness: Harness, visit: Visitor) -> None:
+    job, _, _ = await workflow(harness, 2)
+    elsewhere = await harness.enqueue()
     page = await visit("viewer", f"/workflows/{job}?view=timeline&zoom=9-2&turned=x.y&turned=.&at={elsewhere}")
     await expect(page.get_by_text("Job not found")).to_be_visible()
     await expect(page.locator(".row-child")).to_have_count(2)
@@ -92,8 +92,8 @@ async def test_an_address_that_says_nonsense_shows_what_there_is(world: World, v
     await expect(page.get_by_text("No sub-jobs yet")).to_be_visible()
 
 
-async def test_the_tree_is_walked_with_the_keyboard(world: World, visit: Visitor) -> None:
-    job, _, leases = await workflow(world, 3)
+async def test_the_tree_is_walked_with_the_keyboard(harness: Harness, visit: Visitor) -> None:
+    job, _, leases = await workflow(harness, 3)
     page = await visit("viewer", f"/workflows/{job}")
     await expect(row(page, leases[0].job_id)).to_be_visible()
     await page.get_by_role("treegrid", name="Tree").focus()
@@ -108,15 +108,15 @@ async def test_the_tree_is_walked_with_the_keyboard(world: World, visit: Visitor
 
 
 async def test_the_timeline_tells_queue_run_backoff_and_waiting_apart_and_is_zoomed(
-    world: World, visit: Visitor
+    harness: Harness, visit: Visitor
 ) -> None:
-    job, worker, leases = await workflow(world, 2)
+    job, worker, leases = await workflow(harness, 2)
     await worker.fail(leases[0], "not yet")
-    await world.advance(seconds=90)
-    await world.promote()
+    await harness.advance(seconds=90)
+    await harness.promote()
     [again] = await worker.claim(1, queue=CHILDREN)
     await worker.heartbeat()
-    await world.advance(seconds=10)
+    await harness.advance(seconds=10)
     await worker.succeed(again)
     page = await visit("viewer", f"/workflows/{job}?view=timeline&zoom=0-120000")
     lane = row(page, leases[0].job_id).locator(".lane")
@@ -132,8 +132,10 @@ async def test_the_timeline_tells_queue_run_backoff_and_waiting_apart_and_is_zoo
     await expect(page).not_to_have_url(re.compile("zoom"))
 
 
-async def test_a_tree_is_canceled_what_failed_retried_and_all_of_it_begun_anew(world: World, visit: Visitor) -> None:
-    job, worker, leases = await workflow(world, 4, strategy="fail_fast", needed=4)
+async def test_a_tree_is_canceled_what_failed_retried_and_all_of_it_begun_anew(
+    harness: Harness, visit: Visitor
+) -> None:
+    job, worker, leases = await workflow(harness, 4, strategy="fail_fast", needed=4)
     page = await visit("operator", f"/workflows/{job}")
     await page.get_by_role("button", name="Cancel workflow").click()
     await page.get_by_role("dialog").get_by_role("button", name="Cancel workflow").click()
@@ -145,28 +147,28 @@ async def test_a_tree_is_canceled_what_failed_retried_and_all_of_it_begun_anew(w
     await page.get_by_role("dialog").get_by_role("button", name="Retry failed jobs").click()
     await expect(page.get_by_text(re.compile(r"jobs? queued again\."))).to_be_visible()
     await expect(page.get_by_role("button", name="Cancel workflow")).to_be_visible()
-    await world.store.jobs.cancel_tree(job)
+    await harness.store.jobs.cancel_tree(job)
     await expect(page.locator("h1").get_by_text("canceled")).to_be_visible()
     await page.get_by_role("button", name="Rerun workflow").click()
     await page.get_by_role("button", name="Start new workflow").click()
     await expect(page).not_to_have_url(re.compile(str(job)))
 
 
-async def test_a_viewer_is_offered_nothing_that_it_may_not_do(world: World, visit: Visitor) -> None:
-    job, worker, leases = await workflow(world, 3)
+async def test_a_viewer_is_offered_nothing_that_it_may_not_do(harness: Harness, visit: Visitor) -> None:
+    job, worker, leases = await workflow(harness, 3)
     await worker.fail(leases[0], permanent=True)
     page = await visit("viewer", f"/workflows/{job}?at={leases[0].job_id}")
     await expect(page.get_by_role("complementary", name="Selected")).to_contain_text("it broke")
     await expect(page.get_by_role("button", name=re.compile("Cancel|Retry"))).to_have_count(0)
 
 
-async def test_what_is_in_a_workflow_is_text_and_nothing_else(world: World, visit: Visitor) -> None:
+async def test_what_is_in_a_workflow_is_text_and_nothing_else(harness: Harness, visit: Visitor) -> None:
     name = CORPUS[1]
-    await world.define(name)
-    job = await world.enqueue(name, payload={EVERYTHING: EVERYTHING})
-    parent = await world.worker(definitions=(name, "add"))
-    await open_one(world, parent, await parent.claim_one(), 2, step=CORPUS[2])
-    worker, leases = await claim_children(world, 2)
+    await harness.define(name)
+    job = await harness.enqueue(name, payload={EVERYTHING: EVERYTHING})
+    parent = await harness.worker(definitions=(name, "add"))
+    await open_one(harness, parent, await parent.claim_one(), 2, step=CORPUS[2])
+    worker, leases = await claim_children(harness, 2)
     await worker.fail(leases[0], EVERYTHING, permanent=True)
     page = await visit("viewer", f"/workflows/{job}?at={leases[0].job_id}")
     await expect(page.get_by_role("complementary", name="Selected")).to_contain_text(CORPUS[0])
@@ -179,8 +181,8 @@ async def test_what_is_in_a_workflow_is_text_and_nothing_else(world: World, visi
     assert not await page.evaluate(RAN)
 
 
-async def test_the_graph_is_loaded_only_where_it_is_used(world: World, visit: Visitor) -> None:
-    job, _, _ = await workflow(world, 2)
+async def test_the_graph_is_loaded_only_where_it_is_used(harness: Harness, visit: Visitor) -> None:
+    job, _, _ = await workflow(harness, 2)
     loaded: list[str] = []
     page = await visit("viewer", "/jobs")
     page.on("request", lambda request: loaded.append(request.url))

@@ -1,23 +1,23 @@
-"""A workflow of ten thousand sub-jobs opens in every view, and any of them is there when one scrolls to it."""
+"""A workflow of ten thousand sub-jobs opens in every view, and scrolling shows each of them."""
 
 import time
 
 import pytest
 from playwright.async_api import expect
 
-from ..trees.opening import CHILDREN, open_one
-from ..world import World
-from .browsing import Visitor
+from ..harness import Harness
+from ..workflows.worker_calls import CHILDREN, open_one
+from .browser import Visitor
 
 CHILDREN_OF_ONE = 10_000
 
 
 @pytest.mark.full
-async def test_a_workflow_of_ten_thousand_opens_in_every_view(world: World, visit: Visitor) -> None:
-    job = await world.enqueue("add")
-    parent = await world.worker()
-    await open_one(world, parent, await parent.claim_one(), CHILDREN_OF_ONE, strategy="threshold", needed=9000)
-    worker = await world.worker(queues=[CHILDREN])
+async def test_a_workflow_of_ten_thousand_opens_in_every_view(harness: Harness, visit: Visitor) -> None:
+    job = await harness.enqueue("add")
+    parent = await harness.worker()
+    await open_one(harness, parent, await parent.claim_one(), CHILDREN_OF_ONE, strategy="threshold", needed=9000)
+    worker = await harness.worker(queues=[CHILDREN])
     for lease in await worker.claim_plainly(100, queue=CHILDREN):
         await worker.succeed(lease)
     took: dict[str, list[float]] = {"tree": [], "timeline": [], "graph": []}

@@ -1,4 +1,4 @@
-"""A worker in this process, on a database whose clock runs."""
+"""A worker in this process, on a database with the real clock."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -20,9 +20,9 @@ Running = Callable[..., AbstractAsyncContextManager[Worker]]
 
 
 @pytest.fixture
-async def app(real_database: TestDatabase) -> AsyncIterator[Plait]:
+async def app(real_clock_database: TestDatabase) -> AsyncIterator[Plait]:
     """An app without jobs: each test defines its own."""
-    app = Plait(real_database.url, settings=Settings(lease=10, heartbeat=0.3, poll=0.2, grace=5, loop_timeout=60))
+    app = Plait(real_clock_database.url, settings=Settings(lease=10, heartbeat=0.3, poll=0.2, grace=5, loop_timeout=60))
     yield app
     await app.close()
 

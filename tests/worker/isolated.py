@@ -1,4 +1,4 @@
-"""Jobs at the top of a module, so that another process finds them."""
+"""Jobs at module level, so that another process can import them."""
 
 import asyncio
 import os

@@ -1,6 +1,6 @@
-"""Handlers in processes that leave something behind, or spoil the channel to their worker. At the top of a module, so that a process finds them.
+"""Handlers in processes that leave something behind, or corrupt the channel to their worker. At module level, so that a process can import them.
 
-They are told when to go on by files: a leftover of one job acts while another runs.
+Files tell them when to continue: a leftover of one job acts while another job runs.
 """
 
 import contextlib
@@ -76,7 +76,7 @@ def leaves_a_thread_of_a_library() -> int:
 
 @app.job(isolation="process", retries=0)
 def forks(directory: str, how: str) -> int:
-    """The copy goes on until the next job runs, and then ends as the handler does: it returns, raises or exits."""
+    """The copy runs until the next job starts, and then ends as the handler does: it returns, raises or exits."""
     place = Path(directory)
     if os.fork() != 0:
         return os.getpid()
@@ -185,5 +185,5 @@ def returns_text(size: int) -> str:
 @app.job(isolation="process", retries=0)
 def sets_a_variable() -> str:
     found = _seen.get()
-    _seen.set("what another job has set")
+    _seen.set("set by another job")
     return found

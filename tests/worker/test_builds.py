@@ -1,4 +1,4 @@
-"""A worker's build, with real workers and a real leader's duty."""
+"""A worker's build, with real workers and the leader's duty."""
 
 from typing import Any
 

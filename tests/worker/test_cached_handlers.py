@@ -1,4 +1,4 @@
-"""Handlers that wait and stay in memory: they continue where they are, within bounds, and nothing depends on it."""
+"""Suspended handlers that stay in memory: they continue without a replay, within limits, and correctness does not depend on it."""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Handlers: where they run, what they may say, and what they are told."""
+"""Handlers: where they run, what they may report, and their context."""
 
 import asyncio
 import os
@@ -132,7 +132,7 @@ async def test_a_handler_steers_what_becomes_of_its_job(app: Plait, running: Run
 
 
 async def test_runs_share_a_task_and_nothing_else(app: Plait, running: Running) -> None:
-    """What one handler leaves behind in its task (a context variable, a wish to cancel it), the next must not find."""
+    """Leftovers of one handler in its task (a context variable, a pending cancellation) must not affect the next one."""
     mark: ContextVar[object] = ContextVar("mark", default="clean")
     tasks: set[asyncio.Task[object]] = set()
 

@@ -1,4 +1,4 @@
-"""kill -9, SIGTERM and what is left behind: nothing."""
+"""kill -9 and SIGTERM leave nothing behind."""
 
 import asyncio
 import signal
@@ -9,14 +9,14 @@ import pytest
 from plait import Handle, JobCanceled, JobDeadLettered, Plait, Status
 from plait.testing import TestDatabase
 from tests.waiting import eventually
-from tests.worker import process
-from tests.worker.killing import worker_process
+from tests.worker import worker_main
+from tests.worker.worker_process import worker_process
 
 
 @pytest.fixture
-async def client(real_database: TestDatabase) -> Plait:
-    process.app.target = Plait(real_database.url).target
-    return process.app
+async def client(real_clock_database: TestDatabase) -> Plait:
+    worker_main.app.target = Plait(real_clock_database.url).target
+    return worker_main.app
 
 
 async def running_jobs(app: Plait, expected: int) -> None:
@@ -26,28 +26,30 @@ async def running_jobs(app: Plait, expected: int) -> None:
     await eventually(all_running, what=f"the start of {expected} jobs")
 
 
-async def test_a_canceled_job_of_a_killed_worker_ends_as_canceled(client: Plait, real_database: TestDatabase) -> None:
-    async with worker_process(real_database.url) as first:
-        (handle,) = await process.work.enqueue_many([600.0])
+async def test_a_canceled_job_of_a_killed_worker_ends_as_canceled(
+    client: Plait, real_clock_database: TestDatabase
+) -> None:
+    async with worker_process(real_clock_database.url) as first:
+        (handle,) = await worker_main.work.enqueue_many([600.0])
         await running_jobs(client, 1)
         first.send_signal(signal.SIGKILL)
         await first.wait()
     assert await handle.cancel() == Status.RUNNING  # nobody is there to hear it
-    async with worker_process(real_database.url):
+    async with worker_process(real_clock_database.url):
         with pytest.raises(JobCanceled):
             await handle.result(120)
     await client.close()
 
 
 async def test_two_hundred_running_jobs_survive_the_kill_of_their_worker(
-    client: Plait, real_database: TestDatabase
+    client: Plait, real_clock_database: TestDatabase
 ) -> None:
-    async with worker_process(real_database.url) as first:
-        handles = await process.work.enqueue_many([0.5] * 200)
+    async with worker_process(real_clock_database.url) as first:
+        handles = await worker_main.work.enqueue_many([0.5] * 200)
         await running_jobs(client, 200)
         first.send_signal(signal.SIGKILL)
         await first.wait()
-        async with worker_process(real_database.url) as second, worker_process(real_database.url):
+        async with worker_process(real_clock_database.url) as second, worker_process(real_clock_database.url):
             pids = {await handle.result(120) for handle in handles}
             assert first.pid not in pids
             assert second.pid in pids
@@ -63,14 +65,16 @@ async def test_two_hundred_running_jobs_survive_the_kill_of_their_worker(
     await client.close()
 
 
-async def test_the_jobs_of_a_killed_worker_run_at_once_on_another(client: Plait, real_database: TestDatabase) -> None:
+async def test_the_jobs_of_a_killed_worker_run_at_once_on_another(
+    client: Plait, real_clock_database: TestDatabase
+) -> None:
     """F34, its structure: nothing waits for another to end."""
-    async with worker_process(real_database.url) as first:
-        await process.work.enqueue_many([600.0] * 100)
+    async with worker_process(real_clock_database.url) as first:
+        await worker_main.work.enqueue_many([600.0] * 100)
         await running_jobs(client, 100)
         first.send_signal(signal.SIGKILL)
         await first.wait()
-    async with worker_process(real_database.url) as second:
+    async with worker_process(real_clock_database.url) as second:
         store = await client.store()
 
         async def all_again() -> bool:
@@ -82,14 +86,14 @@ async def test_the_jobs_of_a_killed_worker_run_at_once_on_another(client: Plait,
 
 @pytest.mark.full
 async def test_a_hundred_jobs_of_a_killed_worker_are_done_soon_after_its_lease(
-    client: Plait, real_database: TestDatabase
+    client: Plait, real_clock_database: TestDatabase
 ) -> None:
     """F34: four-second jobs, one survivor with free slots, done within the lease and ten seconds."""
-    lease_s = process.app.settings.lease
-    async with worker_process(real_database.url) as first:
-        handles = await process.work.enqueue_many([4.0] * 100)
+    lease_s = worker_main.app.settings.lease
+    async with worker_process(real_clock_database.url) as first:
+        handles = await worker_main.work.enqueue_many([4.0] * 100)
         await running_jobs(client, 100)
-        async with worker_process(real_database.url):
+        async with worker_process(real_clock_database.url):
             first.send_signal(signal.SIGKILL)
             killed_at = time.monotonic()
             await first.wait()
@@ -99,13 +103,15 @@ async def test_a_hundred_jobs_of_a_killed_worker_are_done_soon_after_its_lease(
     await client.close()
 
 
-async def test_a_poison_job_is_buried_and_its_neighbours_are_not(client: Plait, real_database: TestDatabase) -> None:
+async def test_a_poison_job_is_buried_and_its_neighbours_are_not(
+    client: Plait, real_clock_database: TestDatabase
+) -> None:
     """F18, T46, in small: a job that kills its worker ends in the dead letters after three losses while it was the only suspect."""
     stop = asyncio.Event()
 
     async def keep_a_worker_up() -> None:
         while not stop.is_set():
-            async with worker_process(real_database.url) as worker:
+            async with worker_process(real_clock_database.url) as worker:
                 waits = [asyncio.create_task(worker.wait()), asyncio.create_task(stop.wait())]
                 await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
                 for wait in waits:
@@ -113,8 +119,8 @@ async def test_a_poison_job_is_buried_and_its_neighbours_are_not(client: Plait, 
 
     async with asyncio.TaskGroup() as group:
         group.create_task(keep_a_worker_up())
-        innocents: list[Handle[int]] = await process.work.enqueue_many([0.3] * 20)
-        poison = await process.poison.enqueue()
+        innocents: list[Handle[int]] = await worker_main.work.enqueue_many([0.3] * 20)
+        poison = await worker_main.poison.enqueue()
         with pytest.raises(JobDeadLettered) as dead:
             await poison.result(120)
         assert dead.value.reason == "worker_lost"
@@ -130,10 +136,10 @@ async def test_a_poison_job_is_buried_and_its_neighbours_are_not(client: Plait, 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_stopped_worker_finishes_what_runs(
-    client: Plait, real_database: TestDatabase, number: signal.Signals
+    client: Plait, real_clock_database: TestDatabase, number: signal.Signals
 ) -> None:
-    async with worker_process(real_database.url) as worker:
-        handles = await process.work.enqueue_many([1.0] * 5)
+    async with worker_process(real_clock_database.url) as worker:
+        handles = await worker_main.work.enqueue_many([1.0] * 5)
         await running_jobs(client, 5)
         worker.send_signal(number)
         assert await worker.wait() == 128 + number
@@ -143,24 +149,26 @@ async def test_a_stopped_worker_finishes_what_runs(
     await client.close()
 
 
-async def test_past_its_grace_a_stopped_worker_gives_back_what_runs(client: Plait, real_database: TestDatabase) -> None:
+async def test_past_its_grace_a_stopped_worker_gives_back_what_runs(
+    client: Plait, real_clock_database: TestDatabase
+) -> None:
     """Nothing waits for the lease to end, and no try is burnt (T42)."""
-    async with worker_process(real_database.url, grace=0.2) as worker:
-        handles = await process.work.enqueue_many([600.0] * 5)
+    async with worker_process(real_clock_database.url, grace=0.2) as worker:
+        handles = await worker_main.work.enqueue_many([600.0] * 5)
         await running_jobs(client, 5)
         worker.send_signal(signal.SIGTERM)
         assert await worker.wait() == 143
     store = await client.store()
     for handle in handles:
         job = await handle.info()
-        assert (job.status, job.tries, job.attempt) == (Status.QUEUED, 0, 1)
+        assert (job.status, job.failed_attempts, job.attempt) == (Status.QUEUED, 0, 1)
         assert [a.status for a in await store.jobs.list_attempts(handle.id)] == ["released"]
     await client.close()
 
 
-async def test_a_second_signal_stops_a_worker_at_once(client: Plait, real_database: TestDatabase) -> None:
-    async with worker_process(real_database.url, grace=600) as worker:
-        (handle,) = await process.work.enqueue_many([600.0])
+async def test_a_second_signal_stops_a_worker_at_once(client: Plait, real_clock_database: TestDatabase) -> None:
+    async with worker_process(real_clock_database.url, grace=600) as worker:
+        (handle,) = await worker_main.work.enqueue_many([600.0])
         await running_jobs(client, 1)
         worker.send_signal(signal.SIGTERM)
         await asyncio.sleep(0.2)  # two signals at the same instant would be one
@@ -170,10 +178,10 @@ async def test_a_second_signal_stops_a_worker_at_once(client: Plait, real_databa
     await client.close()
 
 
-async def test_a_blocked_loop_does_not_cost_the_lease(client: Plait, real_database: TestDatabase) -> None:
+async def test_a_blocked_loop_does_not_cost_the_lease(client: Plait, real_clock_database: TestDatabase) -> None:
     """T47: the handler blocks its loop for longer than the lease, and a second worker waits for its jobs."""
-    async with worker_process(real_database.url) as first, worker_process(real_database.url):
-        handle = await process.block.enqueue(5.0)
+    async with worker_process(real_clock_database.url) as first, worker_process(real_clock_database.url):
+        handle = await worker_main.block.enqueue(5.0)
         await handle.result(120)
     store = await client.store()
     assert [a.status for a in await store.jobs.list_attempts(handle.id)] == ["succeeded"]

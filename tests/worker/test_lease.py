@@ -1,4 +1,4 @@
-"""The lease: who has lost it stops, and writes nothing."""
+"""The lease: a worker that has lost it stops, and writes nothing."""
 
 import asyncio
 
@@ -67,7 +67,7 @@ async def test_a_lost_lease_cancels_the_handler_and_its_word_does_not_count(
 
 
 async def test_connections_that_break_lose_no_outcome(app: Plait, running: Running) -> None:
-    """T45, T111: a reply is lost, the outcome is sent again; a claim's reply is lost, the jobs are given back."""
+    """T45, T111: a reply is lost, the outcome is sent again; a claim's reply is lost, the jobs are released."""
     done: list[int] = []
 
     @app.job(retries=3)
@@ -161,7 +161,7 @@ async def test_a_slow_job_does_not_keep_others_behind_it(app: Plait, running: Ru
 
 
 async def test_a_locked_job_does_not_hold_up_the_outcomes_of_others(
-    app: Plait, running: Running, real_database: TestDatabase
+    app: Plait, running: Running, real_clock_database: TestDatabase
 ) -> None:
     """A user's open transaction has asked a running job to stop; its row is locked, and the others end all the same."""
     started, go_on = asyncio.Event(), asyncio.Event()
@@ -176,7 +176,7 @@ async def test_a_locked_job_does_not_hold_up_the_outcomes_of_others(
     async with running(app):
         handles = await work.enqueue_many(range(5))
         await started.wait()
-        connection = await asyncpg.connect(real_database.url)
+        connection = await asyncpg.connect(real_clock_database.url)
         async with connection.transaction():
             await connection.fetchval("select plait.cancel($1)", handles[0].id)
             go_on.set()

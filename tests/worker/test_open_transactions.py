@@ -1,4 +1,4 @@
-"""A worker whose jobs' rows a user's transaction holds: their outcomes wait, with it; nobody else's do."""
+"""A user's open transaction locks rows of running jobs: only their outcomes wait for it."""
 
 import asyncio
 from collections.abc import AsyncIterator

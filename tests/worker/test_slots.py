@@ -1,4 +1,4 @@
-"""How many jobs of each queue a worker claims: never more than it has room for, and never none of a queue it serves."""
+"""The number of jobs that a worker claims of each queue: within its free slots, and at least one of each queue that it serves."""
 
 from uuid import UUID
 

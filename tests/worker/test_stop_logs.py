@@ -1,4 +1,4 @@
-"""The log of a shutdown: how many jobs run, how long they may, and how many are released."""
+"""The log of a shutdown: the number of running jobs, the grace period, and the number of released jobs."""
 
 import asyncio
 

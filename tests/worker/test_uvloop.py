@@ -1,4 +1,4 @@
-"""Durable functions on uvloop, which workers of the command line use: its timers and tasks are of its own making."""
+"""Durable functions on uvloop, which `plait worker` uses and which has its own timers and tasks."""
 
 import asyncio
 from typing import Any
@@ -14,8 +14,8 @@ from plait.testing import TestDatabase
 from plait.worker.worker import Worker
 
 
-async def test_deadlines_and_branches_are_durable(real_database: TestDatabase) -> None:
-    result, kinds = await asyncio.to_thread(_on_uvloop, real_database.url)
+async def test_deadlines_and_branches_are_durable(real_clock_database: TestDatabase) -> None:
+    result, kinds = await asyncio.to_thread(_on_uvloop, real_clock_database.url)
     assert result == [0, 1, "timed out", ["a", "b"]]
     assert kinds.count("timer") == 3
 

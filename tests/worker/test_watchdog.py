@@ -1,4 +1,4 @@
-"""A handler that blocks or stops the event loop: it is found and told, and its neighbours are rescued."""
+"""A handler that blocks or stops the event loop: it is detected and logged, and the worker's other jobs are rescued."""
 
 import asyncio
 import json
@@ -14,17 +14,17 @@ from plait.runtime.service import BLOCKED
 from plait.testing import TestDatabase
 from plait.worker.watchdog import Watchdog
 from tests.waiting import eventually
-from tests.worker import process
+from tests.worker import worker_main
 from tests.worker.conftest import run_worker
-from tests.worker.killing import worker_process
+from tests.worker.worker_process import worker_process
 
 WITHIN = 120.0
 
 
 @pytest.fixture
-async def client(real_database: TestDatabase) -> Plait:
-    process.app.target = Plait(real_database.url).target
-    return process.app
+async def client(real_clock_database: TestDatabase) -> Plait:
+    worker_main.app.target = Plait(real_clock_database.url).target
+    return worker_main.app
 
 
 def lines_of(log: Path) -> list[dict[str, Any]]:
@@ -39,13 +39,13 @@ async def running(app: Plait, expected: int) -> None:
 
 
 async def test_a_handler_that_blocks_the_loop_ends_its_worker_and_the_others_are_rescued(
-    client: Plait, real_database: TestDatabase, tmp_path: Path
+    client: Plait, real_clock_database: TestDatabase, tmp_path: Path
 ) -> None:
     log = tmp_path / "log"
-    async with worker_process(real_database.url, loop_timeout=2, log=log) as first:
-        others = [await process.work_again.enqueue() for _ in range(5)]
+    async with worker_process(real_clock_database.url, loop_timeout=2, log=log) as first:
+        others = [await worker_main.work_again.enqueue() for _ in range(5)]
         await running(client, 5)
-        blocker = await process.block_once.enqueue(600.0)
+        blocker = await worker_main.block_once.enqueue(600.0)
         assert await asyncio.wait_for(first.wait(), WITHIN) == BLOCKED
     (ended,) = [line for line in lines_of(log) if line["level"] == "critical"]
     assert ended["job_id"] == str(blocker.id)
@@ -53,7 +53,7 @@ async def test_a_handler_that_blocks_the_loop_ends_its_worker_and_the_others_are
     store = await client.store()
     for handle in (blocker, *others):
         assert await handle.status() == Status.RUNNING  # nothing was recorded by the worker that was blocked
-    async with worker_process(real_database.url) as second:
+    async with worker_process(real_clock_database.url) as second:
         assert {await handle.result(WITHIN) for handle in others} == {second.pid}
         assert await blocker.result(WITHIN) == 2
         for handle in (blocker, *others):
@@ -62,11 +62,11 @@ async def test_a_handler_that_blocks_the_loop_ends_its_worker_and_the_others_are
 
 
 async def test_a_blocked_loop_is_told_with_its_job_until_it_turns_again(
-    client: Plait, real_database: TestDatabase, tmp_path: Path
+    client: Plait, real_clock_database: TestDatabase, tmp_path: Path
 ) -> None:
     store, log, go_on = await client.store(), tmp_path / "log", tmp_path / "go on"
-    async with worker_process(real_database.url, loop_timeout=600, log=log):
-        blocker = await process.block_until.enqueue(str(go_on))
+    async with worker_process(real_clock_database.url, loop_timeout=600, log=log):
+        blocker = await worker_main.block_until.enqueue(str(go_on))
 
         async def blocked() -> bool:
             return any(row.blocked_since for row in await store.workers.list_workers())
@@ -93,19 +93,19 @@ async def test_a_blocked_loop_is_told_with_its_job_until_it_turns_again(
 
 @pytest.mark.parametrize("how", ["stop", "soon", "thread", "class"])
 async def test_a_handler_that_stops_the_loop_ends_its_worker_and_counts_as_lost(
-    client: Plait, real_database: TestDatabase, tmp_path: Path, how: str
+    client: Plait, real_clock_database: TestDatabase, tmp_path: Path, how: str
 ) -> None:
     log = tmp_path / "log"
-    async with worker_process(real_database.url, log=log) as first:
-        neighbour = await process.work_again.enqueue()
+    async with worker_process(real_clock_database.url, log=log) as first:
+        neighbour = await worker_main.work_again.enqueue()
         await running(client, 1)
-        handle = await process.stop_loop_once.enqueue(how)
+        handle = await worker_main.stop_loop_once.enqueue(how)
         assert await asyncio.wait_for(first.wait(), WITHIN) == BLOCKED
     (ended,) = [line for line in lines_of(log) if line["level"] == "critical"]
     assert "stopped" in ended["event"]
     if how != "class":  # which nobody can see coming
         assert ended["job_id"] == str(handle.id)
-    async with worker_process(real_database.url):
+    async with worker_process(real_clock_database.url):
         assert await handle.result(WITHIN) == 2
         await neighbour.result(WITHIN)
     store = await client.store()
@@ -114,9 +114,11 @@ async def test_a_handler_that_stops_the_loop_ends_its_worker_and_counts_as_lost(
     await client.close()
 
 
-async def test_a_second_signal_ends_a_worker_whose_loop_is_blocked(client: Plait, real_database: TestDatabase) -> None:
-    async with worker_process(real_database.url, grace=600, loop_timeout=600) as worker:
-        await process.block_once.enqueue(600.0)
+async def test_a_second_signal_ends_a_worker_whose_loop_is_blocked(
+    client: Plait, real_clock_database: TestDatabase
+) -> None:
+    async with worker_process(real_clock_database.url, grace=600, loop_timeout=600) as worker:
+        await worker_main.block_once.enqueue(600.0)
         await running(client, 1)
         worker.send_signal(signal.SIGTERM)
         await asyncio.sleep(0.2)  # two signals at the same instant would be one
@@ -126,11 +128,11 @@ async def test_a_second_signal_ends_a_worker_whose_loop_is_blocked(client: Plait
 
 
 async def test_the_end_of_the_grace_period_ends_a_worker_whose_loop_is_blocked(
-    client: Plait, real_database: TestDatabase, tmp_path: Path
+    client: Plait, real_clock_database: TestDatabase, tmp_path: Path
 ) -> None:
     log = tmp_path / "log"
-    async with worker_process(real_database.url, grace=0.5, loop_timeout=600, log=log) as worker:
-        await process.block_once.enqueue(600.0)
+    async with worker_process(real_clock_database.url, grace=0.5, loop_timeout=600, log=log) as worker:
+        await worker_main.block_once.enqueue(600.0)
         await running(client, 1)
         worker.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(worker.wait(), WITHIN) == 143
@@ -140,21 +142,21 @@ async def test_the_end_of_the_grace_period_ends_a_worker_whose_loop_is_blocked(
 
 
 async def test_a_thread_that_does_not_end_cannot_keep_a_stopped_worker_alive(
-    client: Plait, real_database: TestDatabase
+    client: Plait, real_clock_database: TestDatabase
 ) -> None:
-    async with worker_process(real_database.url, grace=0.5, last=2) as worker:
-        await (await process.leave_a_thread.enqueue()).result(WITHIN)
+    async with worker_process(real_clock_database.url, grace=0.5, last=2) as worker:
+        await (await worker_main.leave_a_thread.enqueue()).result(WITHIN)
         worker.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(worker.wait(), WITHIN) == 143
     await client.close()
 
 
 async def test_a_worker_that_was_suspended_is_not_taken_for_a_blocked_one(
-    client: Plait, real_database: TestDatabase
+    client: Plait, real_clock_database: TestDatabase
 ) -> None:
     store = await client.store()
-    async with worker_process(real_database.url) as other:
-        async with worker_process(real_database.url, "--no-leader", loop_timeout=3) as worker:
+    async with worker_process(real_clock_database.url) as other:
+        async with worker_process(real_clock_database.url, "--no-leader", loop_timeout=3) as worker:
 
             async def registrations() -> list[str]:
                 return [one.state for one in await store.workers.list_workers() if one.pid == worker.pid]
@@ -181,10 +183,10 @@ async def test_a_worker_that_was_suspended_is_not_taken_for_a_blocked_one(
 
 
 async def test_a_worker_in_a_process_of_somebody_else_loses_its_lease_and_no_more(
-    real_database: TestDatabase, monkeypatch: pytest.MonkeyPatch
+    real_clock_database: TestDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in a test: the process is not plait's to end. The blocker counts as lost all the same."""
-    app = Plait(real_database.url)
+    app = Plait(real_clock_database.url)
     app.settings = app.settings.model_copy(update={"lease": 2, "heartbeat": 0.3, "poll": 0.2, "loop_timeout": 2})
     given_up, give_up = threading.Event(), Watchdog._give_up
 

@@ -33,7 +33,7 @@ class Context:
 
     job_id: str
     attempt: int
-    tries: int
+    failed_attempts: int
     """Attempts used, including this one. At most `max_attempts`."""
     max_attempts: int
     tenant_id: str
@@ -87,7 +87,7 @@ class Execution:
         return Context(
             job_id=job["id"],
             attempt=job["attempt"],
-            tries=job["tries"],
+            failed_attempts=job["failed_attempts"],
             max_attempts=job["max_attempts"],
             tenant_id=job["tenant_id"],
             definition=job["definition_key"],

@@ -222,7 +222,7 @@ class Claim(TypedDict):
 class ClaimedJob(TypedDict):
     id: str
     attempt: int
-    tries: int
+    failed_attempts: int
     max_attempts: int
     tenant_id: str
     definition_key: str
@@ -512,7 +512,7 @@ class JobBrief(TypedDict):
     finished_at: str | None
     attempt_count: int
     attempt_no: int
-    tries: int | None
+    failed_attempts: int | None
     max_attempts: int
     timeout_seconds: float | None
     claimed_by_worker: int | None
@@ -564,7 +564,7 @@ class JobPage(TypedDict):
     finished_at: str | None
     attempt_count: int
     attempt_no: int
-    tries: int | None
+    failed_attempts: int | None
     max_attempts: int
     timeout_seconds: float | None
     claimed_by_worker: int | None

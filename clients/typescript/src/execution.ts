@@ -13,7 +13,7 @@ export interface Context {
   readonly jobId: string;
   readonly attempt: number;
   /** Attempts used, including this one. At most `maxAttempts`. */
-  readonly tries: number;
+  readonly failed_attempts: number;
   readonly maxAttempts: number;
   readonly tenantId: string;
   readonly definition: string;
@@ -81,7 +81,7 @@ export class Execution {
     return {
       jobId: job.id,
       attempt: job.attempt,
-      tries: job.tries,
+      failed_attempts: job.failed_attempts,
       maxAttempts: job.max_attempts,
       tenantId: job.tenant_id,
       definition: job.definition_key,

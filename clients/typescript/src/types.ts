@@ -153,7 +153,7 @@ export interface ClaimedJob {
   id: string;
   /** Send it with every request about the job. */
   attempt: number;
-  tries: number;
+  failed_attempts: number;
   max_attempts: number;
   tenant_id: string;
   definition_key: string;
@@ -482,8 +482,8 @@ export interface JobBrief {
   attempt_count: number;
   /** The number of the last attempt of any kind: the fencing token. */
   attempt_no: number;
-  /** Failed attempts that count against max_attempts; null if the job is final. */
-  tries: number | null;
+  /** Attempts that failed or timed out; they count against max_attempts. Null if the job is final. */
+  failed_attempts: number | null;
   max_attempts: number;
   /** Null: the definition's timeout. */
   timeout_seconds: number | null;
@@ -546,8 +546,8 @@ export interface JobPage {
   attempt_count: number;
   /** The number of the last attempt of any kind: the fencing token. */
   attempt_no: number;
-  /** Failed attempts that count against max_attempts; null if the job is final. */
-  tries: number | null;
+  /** Attempts that failed or timed out; they count against max_attempts. Null if the job is final. */
+  failed_attempts: number | null;
   max_attempts: number;
   /** Null: the definition's timeout. */
   timeout_seconds: number | null;

@@ -81,7 +81,7 @@ export function claimed(number: number, more: Partial<ClaimedJob> = {}): Claimed
   return {
     id: `00000000-0000-7000-8000-${String(number).padStart(12, "0")}`,
     attempt: 1,
-    tries: 1,
+    failed_attempts: 1,
     max_attempts: 5,
     tenant_id: "00000000-0000-0000-0000-000000000001",
     definition_key: "add",

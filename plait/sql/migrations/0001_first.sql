@@ -4,7 +4,7 @@ create type plait.status as enum (
   'scheduled', 'queued', 'running', 'waiting',
   'succeeded', 'failed', 'dead_letter', 'canceled', 'skipped'
 );
-create type plait.ending as enum (
+create type plait.outcome as enum (
   'succeeded', 'failed', 'timeout', 'canceled', 'skipped', 'lost', 'released', 'snoozed', 'suspended'
 );
 create type plait.scan_bounds as (
@@ -207,7 +207,7 @@ create table plait.live (
   worker           integer,
   attempt          integer not null default 0,
   priority         smallint not null,
-  tries            smallint not null default 0,
+  failed_attempts  smallint not null default 0,
   max_attempts     smallint not null,
   losses           smallint not null default 0,
   state            plait.status not null,
@@ -276,7 +276,7 @@ create table plait.attempts (
   finished_at timestamptz not null,
   attempt     integer not null,
   worker      integer,
-  status      plait.ending not null,
+  status      plait.outcome not null,
   final       plait.status,
   pid         integer,
   exit_code   integer,
@@ -538,12 +538,12 @@ create table plait.event_waits (
   branch    text collate "C" not null,
   signal    text collate "C" not null,
   name      text collate "C" not null,
-  probe     text collate "C" not null,
+  index_term text collate "C" not null,
   match     jsonb not null,
   told      boolean not null default false,
   primary key (job_id, signal)
 );
-create index event_waits_name on plait.event_waits (tenant_id, name, probe);
+create index event_waits_name on plait.event_waits (tenant_id, name, index_term);
 create index event_waits_told on plait.event_waits (job_id) where told;
 create table plait.update_replies (
   job_id    uuid not null,
@@ -617,7 +617,7 @@ select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correla
        j.limit_key, j.payload, j.created_at, j.scheduled_for, j.timeout_s,
        coalesce(l.state, a.final) as status,
        coalesce(l.attempt, a.attempt) as attempt,
-       l.tries, coalesce(l.max_attempts, j.max_attempts) as max_attempts,
+       l.failed_attempts, coalesce(l.max_attempts, j.max_attempts) as max_attempts,
        case when l.state in ('scheduled', 'queued') then l.run_at end as run_at,
        case when l.state = 'running' then l.worker end as worker,
        case when l.state = 'running' then l.run_at end as claimed_at,
@@ -631,7 +631,7 @@ select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correla
        coalesce(f.at, case when l.state = 'running' then l.run_at end) as started_at,
        case when l.state = 'running' then l.worker else a.worker end as last_worker,
        case when l.job_id is null then coalesce(u.n, (a.claimed_at is not null and a.status not in ('lost', 'released', 'snoozed'))::int)
-            else l.tries + coalesce(l.state = 'running' or a.status = 'suspended' and a.reason is distinct from 'continued'
+            else l.failed_attempts + coalesce(l.state = 'running' or a.status = 'suspended' and a.reason is distinct from 'continued'
                             or l.state = 'waiting' and a.status in ('failed', 'timeout'), false)::int end as attempts_used,
        coalesce(j.runs, 1) as runs
 from plait.jobs j

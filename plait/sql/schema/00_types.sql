@@ -1,12 +1,12 @@
 -- The statuses of a job, and the outcomes of one attempt.
--- plait/model/states.py has the same lists; tests/sql/test_states.py compares them.
+-- plait/model/states.py has the same lists; tests/foundation/test_states.py compares them.
 
 create type plait.status as enum (
   'scheduled', 'queued', 'running', 'waiting',                          -- live: one row in plait.live
   'succeeded', 'failed', 'dead_letter', 'canceled', 'skipped'           -- final: no row there
 );
 
-create type plait.ending as enum (
+create type plait.outcome as enum (
   'succeeded', 'failed', 'timeout', 'canceled', 'skipped', 'lost', 'released', 'snoozed', 'suspended'
 );
 

@@ -10,7 +10,7 @@ create table plait.live (
   worker           integer,
   attempt          integer not null default 0,       -- numbers the attempts, only grows, and is the fencing token
   priority         smallint not null,
-  tries            smallint not null default 0,      -- attempts used: counts toward max_attempts
+  failed_attempts  smallint not null default 0,      -- those that count toward max_attempts
   max_attempts     smallint not null,
   losses           smallint not null default 0,      -- workers lost while this job ran: the first, and those while it was the only suspect on its worker
   state            plait.status not null,

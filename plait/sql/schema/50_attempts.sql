@@ -8,7 +8,7 @@ create table plait.attempts (
   finished_at timestamptz not null,
   attempt     integer not null,
   worker      integer,
-  status      plait.ending not null,
+  status      plait.outcome not null,
   final       plait.status,                          -- the job's final status, if this attempt ended it; null: it continued
   pid         integer,                               -- of an isolated process; else the worker's own
   exit_code   integer,

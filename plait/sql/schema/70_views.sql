@@ -5,7 +5,7 @@ select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correla
        j.limit_key, j.payload, j.created_at, j.scheduled_for, j.timeout_s,
        coalesce(l.state, a.final) as status,
        coalesce(l.attempt, a.attempt) as attempt,
-       l.tries, coalesce(l.max_attempts, j.max_attempts) as max_attempts,
+       l.failed_attempts, coalesce(l.max_attempts, j.max_attempts) as max_attempts,
        case when l.state in ('scheduled', 'queued') then l.run_at end as run_at,
        case when l.state = 'running' then l.worker end as worker,
        case when l.state = 'running' then l.run_at end as claimed_at,
@@ -20,7 +20,7 @@ select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correla
        case when l.state = 'running' then l.worker else a.worker end as last_worker,
        -- Attempts that count against max_attempts, with the current one: not suspensions, snoozes, releases and losses.
        case when l.job_id is null then coalesce(u.n, (a.claimed_at is not null and a.status not in ('lost', 'released', 'snoozed'))::int)
-            else l.tries + coalesce(l.state = 'running' or a.status = 'suspended' and a.reason is distinct from 'continued'
+            else l.failed_attempts + coalesce(l.state = 'running' or a.status = 'suspended' and a.reason is distinct from 'continued'
                             or l.state = 'waiting' and a.status in ('failed', 'timeout'), false)::int end as attempts_used,
        coalesce(j.runs, 1) as runs
 from plait.jobs j

@@ -1,14 +1,14 @@
-"""An API that people sign in to by a provider of the test's, and a browser."""
+"""An API with sign-in through a test identity provider, and a browser."""
 
 from collections.abc import AsyncIterator, Iterator
 
 import httpx
 import pytest
 
-from ...world import World
-from ..calling import Calling
-from ..identity import Identity, identity_provider
-from .signing_in import new_browser, settings_of
+from ...harness import Harness
+from ..api_client import ApiClient
+from .identity_provider import Identity, identity_provider
+from .sign_in import new_browser, settings_of
 
 
 @pytest.fixture
@@ -18,12 +18,12 @@ def identity() -> Iterator[Identity]:
 
 
 @pytest.fixture
-async def api(world: World, identity: Identity) -> AsyncIterator[Calling]:
-    async with Calling.over(world, **settings_of(identity)) as calling:
-        yield calling
+async def api(harness: Harness, identity: Identity) -> AsyncIterator[ApiClient]:
+    async with ApiClient.over(harness, **settings_of(identity)) as client:
+        yield client
 
 
 @pytest.fixture
-async def browser(api: Calling) -> AsyncIterator[httpx.AsyncClient]:
+async def browser(api: ApiClient) -> AsyncIterator[httpx.AsyncClient]:
     async with new_browser(api) as client:
         yield client

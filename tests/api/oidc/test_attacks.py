@@ -1,4 +1,4 @@
-"""S16: what an attacker would try with signing in by an identity provider."""
+"""S16: attacks on the sign-in through an identity provider."""
 
 import base64
 import json
@@ -14,10 +14,10 @@ import pytest
 from plait.api import oidc_provider as provider_module
 from plait.api.oidc import AWAY
 
-from ...world import World
-from ..calling import PREFIX, Calling
-from ..identity import CLIENT, EC_KEY, FOREIGN_KEY, RSA_KEY, Identity, public_pem
-from .signing_in import check_refused, new_browser, sent_away, sign_in
+from ...harness import Harness
+from ..api_client import PREFIX, ApiClient
+from .identity_provider import CLIENT, EC_KEY, FOREIGN_KEY, RSA_KEY, Identity, public_pem
+from .sign_in import check_refused, new_browser, sent_away, sign_in
 
 
 def _changed(query: dict[str, str | None]) -> Callable[[str], str]:
@@ -55,7 +55,7 @@ async def test_an_answer_without_its_issuer_is_refused_where_the_provider_says_t
 
 
 async def test_an_answer_in_another_browser_is_refused(
-    api: Calling, browser: httpx.AsyncClient, identity: Identity
+    api: ApiClient, browser: httpx.AsyncClient, identity: Identity
 ) -> None:
     """Login CSRF: a victim who follows an attacker's link must not be signed in as the attacker."""
     back = identity.authorize(await sent_away(browser))
@@ -65,7 +65,7 @@ async def test_an_answer_in_another_browser_is_refused(
         check_refused(await victim.get(back), victim)
 
 
-async def test_an_answer_works_once(api: Calling, browser: httpx.AsyncClient, identity: Identity) -> None:
+async def test_an_answer_works_once(api: ApiClient, browser: httpx.AsyncClient, identity: Identity) -> None:
     back = identity.authorize(await sent_away(browser))
     kept = browser.cookies[AWAY]
     assert (await browser.get(back)).status_code == 303
@@ -75,7 +75,7 @@ async def test_an_answer_works_once(api: Calling, browser: httpx.AsyncClient, id
 
 
 async def test_a_stolen_code_is_worth_nothing_without_its_verifier(
-    api: Calling, browser: httpx.AsyncClient, identity: Identity
+    api: ApiClient, browser: httpx.AsyncClient, identity: Identity
 ) -> None:
     stolen = dict(parse_qsl(urlsplit(identity.authorize(await sent_away(browser))).query))["code"]
     async with new_browser(api) as thief:
@@ -145,12 +145,12 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], str]] = {
 
 @pytest.mark.parametrize("name", FORGERIES)
 async def test_a_token_that_proves_nothing_is_refused(
-    browser: httpx.AsyncClient, identity: Identity, name: str, world: World
+    browser: httpx.AsyncClient, identity: Identity, name: str, harness: Harness
 ) -> None:
     """S16: alg=none, wrong audience, and the rest."""
     identity.signed = FORGERIES[name]
     check_refused(await sign_in(browser, identity), browser)
-    assert await world.store.keys.list_keys(all_tenants=True) == []
+    assert await harness.store.keys.list_keys(all_tenants=True) == []
     identity.signed = None
     assert (await sign_in(browser, identity)).status_code == 303
 
@@ -167,7 +167,7 @@ async def test_a_clock_that_differs_a_little_does_no_harm_and_other_keys_of_the_
 
 
 async def test_new_keys_of_the_provider_are_found_but_not_asked_for_at_everybodys_word(
-    api: Calling, browser: httpx.AsyncClient, identity: Identity, monkeypatch: pytest.MonkeyPatch
+    api: ApiClient, browser: httpx.AsyncClient, identity: Identity, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = identity.key_set()["keys"]
     identity.keys = whole[:2]

@@ -1,4 +1,4 @@
-"""S16: signing in by an identity provider."""
+"""S16: sign-in through an identity provider."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -6,21 +6,21 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
-from plait.api.guard import COOKIE, CSRF
+from plait.api.authentication import COOKIE, CSRF
 from plait.api.oidc import AWAY
 from plait.model.errors import InvalidConfiguration
 from plait.model.oidc_grants import Grant, granted
 from plait.model.roles import Role
 from plait.runtime.settings import Settings
 
-from ...world import World
-from ..calling import PREFIX, Calling
-from ..identity import CLIENT, Identity
-from .signing_in import BACK, ROLES, check_refused, sign_in
+from ...harness import Harness
+from ..api_client import PREFIX, ApiClient
+from .identity_provider import CLIENT, Identity
+from .sign_in import BACK, ROLES, check_refused, sign_in
 
 
 async def test_who_signs_in_by_the_provider_has_a_session(
-    api: Calling, browser: httpx.AsyncClient, identity: Identity, world: World
+    api: ApiClient, browser: httpx.AsyncClient, identity: Identity, harness: Harness
 ) -> None:
     assert (await browser.get(f"{PREFIX}/session/ways")).json() == {"oidc": True}
     answer = await sign_in(browser, identity, next="/jobs?status=failed")
@@ -37,7 +37,7 @@ async def test_who_signs_in_by_the_provider_has_a_session(
     assert (await browser.post(f"{PREFIX}/tenants", json={"slug": "t"})).status_code == 403
     made = await browser.post(f"{PREFIX}/tenants", json={"slug": "t"}, headers={CSRF: who["csrf"]})
     assert made.status_code == 201
-    [entry] = await world.store.audit.list_audit(all_tenants=True, action="session.open")
+    [entry] = await harness.store.audit.list_audit(all_tenants=True, action="session.open")
     assert (entry.actor, entry.object) == ("oidc: ann@acme.example", "u1")
 
 
@@ -51,10 +51,10 @@ async def test_who_signs_out_is_out(browser: httpx.AsyncClient, identity: Identi
 
 
 async def test_an_admin_revokes_who_signed_in_by_the_provider(
-    api: Calling, browser: httpx.AsyncClient, identity: Identity, world: World
+    api: ApiClient, browser: httpx.AsyncClient, identity: Identity, harness: Harness
 ) -> None:
     await sign_in(browser, identity)
-    [key] = [key for key in await world.store.keys.list_keys(all_tenants=True) if key.name.startswith("oidc: ")]
+    [key] = [key for key in await harness.store.keys.list_keys(all_tenants=True) if key.name.startswith("oidc: ")]
     assert key.expires_at is not None
     root = await api.acting("super-admin")
     await root.ok("DELETE", f"/keys/{key.id}")
@@ -62,16 +62,16 @@ async def test_an_admin_revokes_who_signed_in_by_the_provider(
 
 
 async def test_a_new_sign_in_forgets_the_keys_of_sessions_that_ended_long_ago(
-    browser: httpx.AsyncClient, identity: Identity, world: World
+    browser: httpx.AsyncClient, identity: Identity, harness: Harness
 ) -> None:
     await sign_in(browser, identity)
-    await world.advance(days=40)
+    await harness.advance(days=40)
     await sign_in(browser, identity)
-    assert len(await world.store.keys.list_keys(all_tenants=True)) == 1
+    assert len(await harness.store.keys.list_keys(all_tenants=True)) == 1
 
 
-async def test_it_is_off_unless_it_is_set_up(world: World) -> None:
-    async with Calling.over(world) as api:
+async def test_it_is_off_unless_it_is_set_up(harness: Harness) -> None:
+    async with ApiClient.over(harness) as api:
         assert (await api.get("/session/ways")).json() == {"oidc": False}
         assert (await api.get("/session/oidc")).status_code == 404
         assert (await api.get("/session/oidc/callback?state=x&code=y")).status_code == 404
@@ -106,7 +106,7 @@ def test_settings_that_would_be_unsafe_are_refused(given: dict[str, Any]) -> Non
         Settings(**{**whole, **given})
 
 
-# Who may do what
+# Roles
 
 
 @pytest.mark.parametrize(
@@ -141,14 +141,14 @@ def test_a_claim_may_be_deep_inside() -> None:
 
 
 async def test_a_person_of_a_tenant_sees_that_tenant_alone(
-    browser: httpx.AsyncClient, identity: Identity, world: World
+    browser: httpx.AsyncClient, identity: Identity, harness: Harness
 ) -> None:
     for tenant in ("acme", "other"):
-        await world.enqueue("add", tenant=tenant)
+        await harness.enqueue("add", tenant=tenant)
     identity.claims |= {"groups": ["devs"], "org": "acme"}
     await sign_in(browser, identity)
     jobs = (await browser.get(f"{PREFIX}/jobs")).json()["items"]
-    assert {job["tenant_id"] for job in jobs} == {str(await world.tenant("acme"))}
+    assert {job["tenant_id"] for job in jobs} == {str(await harness.tenant("acme"))}
     assert (await browser.get(f"{PREFIX}/jobs?tenant=other")).status_code == 404
 
 
@@ -156,8 +156,8 @@ async def test_a_person_of_a_tenant_sees_that_tenant_alone(
     "claims", [{"groups": []}, {"groups": ["devs"], "org": "nowhere"}, {"groups": ["devs"], "org": "'; --"}]
 )
 async def test_who_is_known_but_has_no_role_or_no_tenant_is_not_let_in(
-    browser: httpx.AsyncClient, identity: Identity, claims: dict[str, Any], world: World
+    browser: httpx.AsyncClient, identity: Identity, claims: dict[str, Any], harness: Harness
 ) -> None:
     identity.claims |= claims
     check_refused(await sign_in(browser, identity), browser, 403)
-    assert await world.store.keys.list_keys(all_tenants=True) == []
+    assert await harness.store.keys.list_keys(all_tenants=True) == []

@@ -15,7 +15,7 @@
 create or replace function plait._claim(
   p_worker int, p_now timestamptz, p_queue text, p_limit int, p_definitions text[],
   p_seen_at timestamptz, inout p_cursor uuid, inout p_lane_cursor text, inout p_bounds plait.scan_bounds,
-  out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[]
+  out o_jobs uuid[], out o_attempts int[], out o_failed_attempts smallint[], out o_max smallint[]
 ) language plpgsql as $$
 declare
   q       plait.queues;
@@ -28,7 +28,7 @@ declare
   t2      record;
   v_began timestamptz;
 begin
-  o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}';
+  o_jobs := '{}'; o_attempts := '{}'; o_failed_attempts := '{}'; o_max := '{}';
   -- The queue, and whether it has jobs. With scan bounds nothing is read from the start of the index.
   select x as queue, exists (select from plait.live l where l.queue = p_queue and l.lane <> '' and l.state = 'queued') as lanes,
          exists (select from plait.tenants where paused or weight <> 1 or max_running is not null) as special,
@@ -64,7 +64,7 @@ begin
       return;
     end if;
     t := plait._claim_serial(p_worker, p_now, p_queue, p_limit, p_definitions);
-    o_jobs := t.o_jobs; o_attempts := t.o_attempts; o_tries := t.o_tries; o_max := t.o_max;
+    o_jobs := t.o_jobs; o_attempts := t.o_attempts; o_failed_attempts := t.o_failed_attempts; o_max := t.o_max;
     if q.rate_count is not null and cardinality(o_jobs) > 0 then
       perform plait._rate_tokens('queue ' || p_queue, q.rate_count, q.rate_period_s, p_now, cardinality(o_jobs));
     end if;
@@ -78,7 +78,7 @@ begin
   if v_lanes then
     v_part := case when v_main then p_limit / 2 + (p_limit % 2 = 1 and random() < 0.5)::int else p_limit end;
     t := plait._claim_side_lanes(p_worker, p_now, p_queue, v_part, p_definitions, p_cursor, p_lane_cursor);
-    o_jobs := t.o_jobs; o_attempts := t.o_attempts; o_tries := t.o_tries; o_max := t.o_max;
+    o_jobs := t.o_jobs; o_attempts := t.o_attempts; o_failed_attempts := t.o_failed_attempts; o_max := t.o_max;
     p_lane_cursor := t.p_lane_cursor;
     if not v_main then
       p_cursor := t.p_cursor;
@@ -100,11 +100,11 @@ begin
       t2 := plait._first_queued(p_queue, p_bounds);
       p_bounds := plait._advance_scan_bounds(p_bounds, p_seen_at, p_queue, p_definitions, coalesce(t2.o_tenants, '{}'), coalesce(t2.o_priorities, '{}'));
     end if;
-    o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts; o_tries := o_tries || t.o_tries; o_max := o_max || t.o_max;
+    o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts; o_failed_attempts := o_failed_attempts || t.o_failed_attempts; o_max := o_max || t.o_max;
     if v_lanes and cardinality(o_jobs) < p_limit then   -- the main lane had less than its part
       t := plait._claim_side_lanes(p_worker, p_now, p_queue, p_limit - cardinality(o_jobs), p_definitions, p_cursor, p_lane_cursor);
       p_lane_cursor := t.p_lane_cursor;
-      o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts; o_tries := o_tries || t.o_tries; o_max := o_max || t.o_max;
+      o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts; o_failed_attempts := o_failed_attempts || t.o_failed_attempts; o_max := o_max || t.o_max;
     end if;
   end if;
   if q.rate_count is not null and cardinality(o_jobs) > 0 then

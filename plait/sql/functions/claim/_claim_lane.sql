@@ -25,7 +25,7 @@
 create or replace function plait._claim_lane(
   p_worker int, p_now timestamptz, p_queue text, p_lane text, p_limit int, p_definitions text[],
   p_bounds plait.scan_bounds,
-  inout p_cursor uuid, p_only uuid default null, p_special boolean default null, out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[],
+  inout p_cursor uuid, p_only uuid default null, p_special boolean default null, out o_jobs uuid[], out o_attempts int[], out o_failed_attempts smallint[], out o_max smallint[],
   out o_tenants uuid[], out o_priorities smallint[]
 ) language plpgsql as $$
 declare
@@ -46,7 +46,7 @@ declare
   v_single  uuid := case when not v_unbounded and (p_bounds).tenants[1] = all((p_bounds).tenants) then (p_bounds).tenants[1] end;
   r         record;
 begin
-  o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}'; o_tenants := '{}'; o_priorities := '{}';
+  o_jobs := '{}'; o_attempts := '{}'; o_failed_attempts := '{}'; o_max := '{}'; o_tenants := '{}'; o_priorities := '{}';
   p_cursor := v_start;
   if p_special is null then
     p_special := exists (select from plait.tenants where paused or weight <> 1 or max_running is not null);
@@ -86,32 +86,32 @@ begin
     v_taken := array_fill(0, array[v_n]);
     for pass in 1..3 loop
       if p_lane = '' and (p_bounds).tenants is null then
-        select array_agg(y.ctid) as rows, array_agg(y.job_id) as jobs, array_agg(y.attempt + 1) as attempts, array_agg(y.tries) as tries,
+        select array_agg(y.ctid) as rows, array_agg(y.job_id) as jobs, array_agg(y.attempt + 1) as attempts, array_agg(y.failed_attempts) as failed_attempts,
                array_agg(y.max_attempts) as max, array_agg(y.tenant_id) as tenants, array_agg(y.priority) as priorities
           into r from (
             select y.* from unnest(v_tenants, v_shares) u(tenant_id, share) cross join lateral (
-              select l.ctid, l.job_id, l.attempt, l.tries, l.max_attempts, l.tenant_id, l.priority from plait.live l
+              select l.ctid, l.job_id, l.attempt, l.failed_attempts, l.max_attempts, l.tenant_id, l.priority from plait.live l
               where l.state = 'queued' and l.queue = p_queue and l.lane = '' and l.tenant_id = u.tenant_id
                 and l.definition = any(p_definitions)
               order by l.priority, l.run_at, l.job_id limit u.share for update skip locked) y
             limit p_limit - v_got) y;
       elsif p_lane = '' then
-        select array_agg(y.ctid) as rows, array_agg(y.job_id) as jobs, array_agg(y.attempt + 1) as attempts, array_agg(y.tries) as tries,
+        select array_agg(y.ctid) as rows, array_agg(y.job_id) as jobs, array_agg(y.attempt + 1) as attempts, array_agg(y.failed_attempts) as failed_attempts,
                array_agg(y.max_attempts) as max, array_agg(y.tenant_id) as tenants, array_agg(y.priority) as priorities
           into r from (
             select y.* from plait._scan_ranges(p_bounds, v_tenants) s cross join lateral (
-              select l.ctid, l.job_id, l.attempt, l.tries, l.max_attempts, l.tenant_id, l.priority from plait.live l
+              select l.ctid, l.job_id, l.attempt, l.failed_attempts, l.max_attempts, l.tenant_id, l.priority from plait.live l
               where l.state = 'queued' and l.queue = p_queue and l.lane = '' and l.tenant_id = s.tenant_id
                 and (l.priority, l.run_at) >= (s.priority, s.starts_at) and l.priority < s.upto_priority
                 and l.definition = any(p_definitions)
               order by l.priority, l.run_at, l.job_id limit v_shares[s.n] for update skip locked) y
             limit p_limit - v_got) y;
       else
-        select array_agg(y.ctid) as rows, array_agg(y.job_id) as jobs, array_agg(y.attempt + 1) as attempts, array_agg(y.tries) as tries,
+        select array_agg(y.ctid) as rows, array_agg(y.job_id) as jobs, array_agg(y.attempt + 1) as attempts, array_agg(y.failed_attempts) as failed_attempts,
                array_agg(y.max_attempts) as max, array_agg(y.tenant_id) as tenants, array_agg(y.priority) as priorities
           into r from (
             select y.* from unnest(v_tenants, v_shares) u(tenant_id, share) cross join lateral (
-              select l.ctid, l.job_id, l.attempt, l.tries, l.max_attempts, l.tenant_id, l.priority from plait.live l
+              select l.ctid, l.job_id, l.attempt, l.failed_attempts, l.max_attempts, l.tenant_id, l.priority from plait.live l
               where l.state = 'queued' and l.queue = p_queue and l.lane = p_lane and l.lane <> '' and l.tenant_id = u.tenant_id
                 and l.definition = any(p_definitions)
               order by l.priority, l.run_at, l.job_id limit u.share for update skip locked) y
@@ -119,7 +119,7 @@ begin
       end if;
       if r.rows is not null then
         update plait.live set state = 'running', worker = p_worker, attempt = attempt + 1, run_at = p_now where ctid = any(r.rows);
-        o_jobs := o_jobs || r.jobs; o_attempts := o_attempts || r.attempts; o_tries := o_tries || r.tries; o_max := o_max || r.max;
+        o_jobs := o_jobs || r.jobs; o_attempts := o_attempts || r.attempts; o_failed_attempts := o_failed_attempts || r.failed_attempts; o_max := o_max || r.max;
         o_tenants := o_tenants || r.tenants; o_priorities := o_priorities || r.priorities;
         v_got := cardinality(o_jobs);
       end if;

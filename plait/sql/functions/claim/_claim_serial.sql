@@ -11,7 +11,7 @@
 -- started work is finished; then, like roots, by priority and age.
 create or replace function plait._claim_serial(
   p_worker int, p_now timestamptz, p_queue text, p_limit int, p_definitions text[],
-  out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[]
+  out o_jobs uuid[], out o_attempts int[], out o_failed_attempts smallint[], out o_max smallint[]
 ) language plpgsql as $$
 declare
   c_first constant uuid := '00000000-0000-0000-0000-000000000000';
@@ -20,7 +20,7 @@ declare
   v_ids   uuid[];
   l       plait.live;
 begin
-  o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}';
+  o_jobs := '{}'; o_attempts := '{}'; o_failed_attempts := '{}'; o_max := '{}';
   if v_root is null then
     perform from plait.queues where name = p_queue for update skip locked;
     if not found then
@@ -70,7 +70,7 @@ begin
       perform plait._capacity(l.definition, l.tenant_id, l.limit_key, p_now, 1);
     end if;
     update plait.live set state = 'running', worker = p_worker, attempt = attempt + 1, run_at = p_now where job_id = l.job_id;
-    o_jobs := o_jobs || l.job_id; o_attempts := o_attempts || l.attempt + 1; o_tries := o_tries || l.tries; o_max := o_max || l.max_attempts;
+    o_jobs := o_jobs || l.job_id; o_attempts := o_attempts || l.attempt + 1; o_failed_attempts := o_failed_attempts || l.failed_attempts; o_max := o_max || l.max_attempts;
     if v_root is null then
       update plait.queues set roots = array[coalesce(l.root_id, l.job_id)] where name = p_queue;
     end if;

@@ -15,7 +15,7 @@
 create or replace function plait._claim_side_lanes(
   p_worker int, p_now timestamptz, p_queue text, p_limit int, p_definitions text[],
   inout p_cursor uuid, inout p_lane_cursor text,
-  out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[]
+  out o_jobs uuid[], out o_attempts int[], out o_failed_attempts smallint[], out o_max smallint[]
 ) language plpgsql as $$
 declare
   c_window  constant int := 64;
@@ -30,7 +30,7 @@ declare
   v_first   uuid;
   t         record;
 begin
-  o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}';
+  o_jobs := '{}'; o_attempts := '{}'; o_failed_attempts := '{}'; o_max := '{}';
   p_lane_cursor := v_start;
   for round in 1..4 loop
     v_lanes := plait._queued_lanes(p_queue, p_lane_cursor, case when v_wrapped then v_start end, c_window);
@@ -80,7 +80,7 @@ begin
           p_cursor := t.p_cursor;
           v_hungry[i] := cardinality(t.o_jobs) = v_share;
         end if;
-        o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts; o_tries := o_tries || t.o_tries; o_max := o_max || t.o_max;
+        o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts; o_failed_attempts := o_failed_attempts || t.o_failed_attempts; o_max := o_max || t.o_max;
       end loop;
     end loop;
     exit when cardinality(o_jobs) > 0 or cardinality(v_lanes) < c_window;

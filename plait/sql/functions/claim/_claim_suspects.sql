@@ -13,7 +13,7 @@
 -- so that none can block the others for ever.
 create or replace function plait._claim_suspects(
   p_worker int, p_now timestamptz, p_queue text, p_lane text, p_definitions text[], p_limit int,
-  out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[]
+  out o_jobs uuid[], out o_attempts int[], out o_failed_attempts smallint[], out o_max smallint[]
 ) language plpgsql as $$
 declare
   c_tenants constant int := 64;
@@ -27,7 +27,7 @@ declare
   k         record;
   t         record;
 begin
-  o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}';
+  o_jobs := '{}'; o_attempts := '{}'; o_failed_attempts := '{}'; o_max := '{}';
   v_from := plait._random_tenant(p_queue, p_lane, c_first);
   v_tenants := array[v_from] || plait._queued_tenants(p_queue, p_lane, v_from, c_last, c_tenants);
   v_tenants := v_tenants || plait._queued_tenants(p_queue, p_lane, c_first, v_from, c_tenants - cardinality(v_tenants));
@@ -53,12 +53,12 @@ begin
       order by l.run_at, l.job_id limit v_room for update skip locked
     ), u as (
       update plait.live l set state = 'running', worker = p_worker, attempt = attempt + 1, run_at = p_now from c where l.job_id = c.job_id
-      returning l.job_id, l.attempt, l.tries, l.max_attempts
+      returning l.job_id, l.attempt, l.failed_attempts, l.max_attempts
     )
-    select array_agg(u.job_id) as jobs, array_agg(u.attempt) as attempts, array_agg(u.tries) as tries, array_agg(u.max_attempts) as max into t from u;
+    select array_agg(u.job_id) as jobs, array_agg(u.attempt) as attempts, array_agg(u.failed_attempts) as failed_attempts, array_agg(u.max_attempts) as max into t from u;
     continue when t.jobs is null;
     v_group := coalesce(v_group, k.suspect_group);
     perform plait._capacity(k.definition, k.tenant_id, k.limit_key, p_now, cardinality(t.jobs));
-    o_jobs := o_jobs || t.jobs; o_attempts := o_attempts || t.attempts; o_tries := o_tries || t.tries; o_max := o_max || t.max;
+    o_jobs := o_jobs || t.jobs; o_attempts := o_attempts || t.attempts; o_failed_attempts := o_failed_attempts || t.failed_attempts; o_max := o_max || t.max;
   end loop;
 end $$;

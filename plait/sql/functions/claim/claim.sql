@@ -9,7 +9,7 @@
 -- p_sleep: if nothing is claimed, enqueues notify this worker from now on. The caller polls once
 -- more at once, for jobs that were enqueued before.
 create or replace function plait.claim(p_worker int, p_queue text, p_limit int default 1, p_sleep boolean default false)
-returns table (job_id uuid, attempt int, tries int, max_attempts int, tenant_id uuid, definition text, payload text, timeout_s float8,
+returns table (job_id uuid, attempt int, failed_attempts int, max_attempts int, tenant_id uuid, definition text, payload text, timeout_s float8,
                correlation_id text)
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan as $$
@@ -44,8 +44,8 @@ begin
     update plait.workers set cursors = cursors || jsonb_build_object(p_queue, v_next), asleep = v_sleeps where id = p_worker;
   end if;
   return query
-    select x.id, x.attempt, x.tries::int, x.max::int, j.tenant_id, j.definition, j.payload::text, plait._time_left(j.id, j.definition, coalesce(j.timeout_s, d.timeout_s)), j.correlation_id
-    from unnest(c.o_jobs, c.o_attempts, c.o_tries, c.o_max) x(id, attempt, tries, max) join plait.jobs j on j.id = x.id
+    select x.id, x.attempt, x.failed_attempts::int, x.max::int, j.tenant_id, j.definition, j.payload::text, plait._time_left(j.id, j.definition, coalesce(j.timeout_s, d.timeout_s)), j.correlation_id
+    from unnest(c.o_jobs, c.o_attempts, c.o_failed_attempts, c.o_max) x(id, attempt, failed_attempts, max) join plait.jobs j on j.id = x.id
     left join plait.definitions d on d.name = j.definition
     where j.id = any(c.o_jobs)
     order by j.priority, j.id;

@@ -24,7 +24,7 @@ create or replace function plait.cycle(
   p_sleep boolean, p_bounds text[], p_careful boolean default false,
   out o_alive boolean, out o_stale int[], out o_cancel_jobs uuid[], out o_cancel_attempts int[],
   out o_cursors uuid[], out o_lane_cursors text[], out o_bounds text[],
-  out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[], out o_tenants uuid[],
+  out o_jobs uuid[], out o_attempts int[], out o_failed_attempts smallint[], out o_max smallint[], out o_tenants uuid[],
   out o_definitions text[], out o_queues text[], out o_payloads text[], out o_timeouts float8[], out o_correlations text[], out o_alone boolean,
   out o_busy int[]
 )
@@ -62,7 +62,7 @@ begin
   o_cursors := p_cursors;
   o_lane_cursors := p_lane_cursors;
   o_bounds := p_bounds;
-  o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}';
+  o_jobs := '{}'; o_attempts := '{}'; o_failed_attempts := '{}'; o_max := '{}';
   for i in 1..coalesce(cardinality(p_queues), 0) loop
     continue when coalesce(p_limits[i], 0) <= 0;
     v_asked := v_asked + p_limits[i];
@@ -75,17 +75,17 @@ begin
     o_cursors[i] := c.p_cursor;
     o_lane_cursors[i] := c.p_lane_cursor;
     if cardinality(c.o_jobs) > 0 then
-      o_jobs := o_jobs || c.o_jobs; o_attempts := o_attempts || c.o_attempts; o_tries := o_tries || c.o_tries; o_max := o_max || c.o_max;
+      o_jobs := o_jobs || c.o_jobs; o_attempts := o_attempts || c.o_attempts; o_failed_attempts := o_failed_attempts || c.o_failed_attempts; o_max := o_max || c.o_max;
     end if;
   end loop;
 
   if cardinality(o_jobs) > 0 then
-    if o_attempts[1] = all(o_attempts) and o_tries[1] = all(o_tries) and o_max[1] = all(o_max) then  -- then their order does not matter
+    if o_attempts[1] = all(o_attempts) and o_failed_attempts[1] = all(o_failed_attempts) and o_max[1] = all(o_max) then  -- then their order does not matter
       select f.* into o_jobs, o_tenants, o_definitions, o_queues, o_payloads, o_timeouts, o_correlations from plait._fetch_claimed_alike(o_jobs) f;
-      o_attempts := o_attempts[1:1]; o_tries := o_tries[1:1]; o_max := o_max[1:1];
+      o_attempts := o_attempts[1:1]; o_failed_attempts := o_failed_attempts[1:1]; o_max := o_max[1:1];
     else
-      select f.* into o_jobs, o_attempts, o_tries, o_max, o_tenants, o_definitions, o_queues, o_payloads, o_timeouts, o_correlations
-        from plait._fetch_claimed(o_jobs, o_attempts, o_tries, o_max) f;
+      select f.* into o_jobs, o_attempts, o_failed_attempts, o_max, o_tenants, o_definitions, o_queues, o_payloads, o_timeouts, o_correlations
+        from plait._fetch_claimed(o_jobs, o_attempts, o_failed_attempts, o_max) f;
     end if;
     if o_tenants[1] = all(o_tenants) then
       o_tenants := o_tenants[1:1];

@@ -139,7 +139,7 @@ begin
   select bool_or(not d.active), bool_or(d.search_keys is not null), bool_or(d.deadline_s is not null) into v_inactive, v_searchable, v_timed
     from plait.definitions d where d.name = any(p_definitions);
   if v_inactive then
-    perform plait._refuse_inactive(array(select n.name from unnest(p_ids, p_definitions) n(id, name)
+    perform plait._require_active(array(select n.name from unnest(p_ids, p_definitions) n(id, name)
                                          where not exists (select from plait.jobs j where j.id = n.id)));
   end if;
 

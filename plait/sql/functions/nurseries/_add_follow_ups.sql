@@ -19,7 +19,7 @@ begin
   v_payloads := plait._check_jobs(
     plait.now(), p_ids, null, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, null, p_delays_s,
     p_timeouts_s, p_dedupe_keys, null, null, p_limit_keys, null, 'system');
-  perform plait._refuse_inactive(p_definitions);
+  perform plait._require_active(p_definitions);
   if exists (select from plait.jobs where id = any(p_ids)) then
     raise exception 'a job id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
   end if;

@@ -34,7 +34,7 @@ begin
   p_queues := plait._repeat_single(p_queues, cardinality(p_ids));
   p_priorities := plait._repeat_single(p_priorities, cardinality(p_ids));
   p_max_attempts := plait._repeat_single(p_max_attempts, cardinality(p_ids));
-  perform plait._refuse_inactive(p_definitions);
+  perform plait._require_active(p_definitions);
   if exists (select from plait.fan_outs o where o.id = p_parent.fan_out_id and not o.nested) then
     raise exception 'job % may not have children: its parent does not allow it (allow_nested)', p_parent.id using errcode = 'PL009';
   end if;

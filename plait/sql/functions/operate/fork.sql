@@ -27,7 +27,7 @@ begin
     raise exception 'there is no job %', p_job using errcode = 'PL008';
   end if;
   perform from plait.jobs r where r.id = j.root_id for key share;
-  perform plait._refuse_inactive(array[j.definition]);
+  perform plait._require_active(array[j.definition]);
   select s.name into v_open from plait.steps s left join plait.fan_outs f on f.id = s.fan_out_id
     where s.job_id = p_job and s.seq < p_from
       and (not s.done and (f.on_timeout is null or f.decided_at is null)  -- of a node job, the decision is enough

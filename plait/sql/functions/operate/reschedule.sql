@@ -29,8 +29,8 @@ begin
   if v_live.state not in ('scheduled', 'queued') then
     raise exception 'a % job cannot be rescheduled', v_live.state using errcode = 'PL009';
   end if;
-  if p_max_attempts <= v_live.tries then
-    raise exception 'this job has used % attempts: max_attempts must be greater', v_live.tries using errcode = 'PL001';
+  if p_max_attempts <= v_live.failed_attempts then
+    raise exception 'this job has used % attempts: max_attempts must be greater', v_live.failed_attempts using errcode = 'PL001';
   end if;
   v_now := plait.now();  -- it may have waited for the lock
   v_state := case when p_run_at > v_now then 'scheduled' when p_run_at is null then v_live.state else 'queued' end;

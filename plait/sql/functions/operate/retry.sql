@@ -7,7 +7,7 @@
 --            succeeded, or when its fan-out is decided, PL013 when another job holds its dedupe key
 --   called   reschedule, plait.store.jobs.retry
 --
--- `attempt` continues to grow, `tries` starts again. p_steps: keep or drop.
+-- `attempt` continues to grow, `failed_attempts` starts again. p_steps: keep or drop.
 create or replace function plait.retry(
   p_job uuid, p_tenant uuid default null, p_run_at timestamptz default null, p_max_attempts int default null, p_steps text default 'keep'
 ) returns text

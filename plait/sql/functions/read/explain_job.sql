@@ -24,8 +24,8 @@ begin
   case j.status
     when 'scheduled' then
       return query select 'scheduled', format('it is due in %s', date_trunc('second', j.run_at - v_now));
-      if j.tries > 0 then  -- not `attempt`: an operator's retry counts in that
-        return query select 'retrying', format('%s of %s attempts have failed; the last: %s', j.tries, j.max_attempts, coalesce(j.error, j.reason, '?'));
+      if j.failed_attempts > 0 then  -- not `attempt`: an operator's retry counts in that
+        return query select 'retrying', format('%s of %s attempts have failed; the last: %s', j.failed_attempts, j.max_attempts, coalesce(j.error, j.reason, '?'));
       end if;
       if v_leaderless then
         return query select 'no_leader', 'there is no leader, so no job that is due becomes queued';

@@ -7,12 +7,12 @@
 --
 -- The only place that decides between retry and dead letter.
 create or replace function plait._final_status(
-  p_cancel_requested timestamptz, p_outcome text, p_permanent boolean, p_tries smallint, p_max_attempts smallint
+  p_cancel_requested timestamptz, p_outcome text, p_permanent boolean, p_failed_attempts smallint, p_max_attempts smallint
 ) returns text
 language sql immutable as $$
   select case when p_cancel_requested is not null then 'canceled'
               when p_outcome = 'skipped' then 'skipped'
               when p_outcome not in ('failed', 'timeout') then null
               when p_permanent then 'failed'
-              when p_tries + 1 >= p_max_attempts then 'dead_letter' end
+              when p_failed_attempts + 1 >= p_max_attempts then 'dead_letter' end
 $$;

@@ -8,7 +8,7 @@
 --   called   cancel, _release_running, rescue, resume, _resume_or_end_parent, _settle_tied,
 --            _take_over_leader_jobs
 create or replace function plait._make_final(
-  p_live plait.live, p_now timestamptz, p_status plait.ending, p_final plait.status, p_reason text, p_error text,
+  p_live plait.live, p_now timestamptz, p_status plait.outcome, p_final plait.status, p_reason text, p_error text,
   p_result json default null, p_started_at timestamptz default null, p_failure json default null
 ) returns void language plpgsql as $$
 declare v_ran boolean := p_live.state = 'running';

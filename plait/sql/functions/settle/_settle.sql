@@ -83,11 +83,11 @@ begin
                case when l.cancel_requested is not null then 'canceled'
                     when x.outcome = 'canceled' and l.cancel_by is null then 'released'      -- no cancellation was requested: the worker only released it
                     else x.outcome end as outcome,
-               plait._final_status(case when x.outcome = 'canceled' then coalesce(l.cancel_requested, l.cancel_by) else l.cancel_requested end, x.outcome, x.permanent, l.tries, l.max_attempts) as final,
-               case when x.outcome in ('failed', 'timeout') then l.tries + 1 else l.tries end as tries,
+               plait._final_status(case when x.outcome = 'canceled' then coalesce(l.cancel_requested, l.cancel_by) else l.cancel_requested end, x.outcome, x.permanent, l.failed_attempts, l.max_attempts) as final,
+               case when x.outcome in ('failed', 'timeout') then l.failed_attempts + 1 else l.failed_attempts end as failed_attempts,
                case when x.outcome = 'snoozed' or (x.outcome = 'failed' and x.delay_s is not null) then coalesce(x.delay_s, 0)
                     when x.outcome in ('failed', 'timeout') then
-                      plait._backoff(l.tries + 1, d.backoff_base_s, d.backoff_factor, d.backoff_max_s, d.backoff_jitter)
+                      plait._backoff(l.failed_attempts + 1, d.backoff_base_s, d.backoff_factor, d.backoff_max_s, d.backoff_jitter)
                     else 0 end as delay_s
         from plait.live l
         join (select u.id, u.attempt, u.outcome, u.result, u.ran_ms, d.*
@@ -98,7 +98,7 @@ begin
         left join plait.definitions d on d.name = l.definition
         where l.job_id = any(v_others) and l.attempt = v_attempt and l.worker + 0 = p_worker  -- see _settle_succeeded
           and (l.lane not in ('leader', 'suspect:leader') or plait._still_leads(p_worker, l.run_at))
-          and not (l.tied and plait._final_status(case when x.outcome = 'canceled' then coalesce(l.cancel_requested, l.cancel_by) else l.cancel_requested end, x.outcome, x.permanent, l.tries, l.max_attempts) is not null
+          and not (l.tied and plait._final_status(case when x.outcome = 'canceled' then coalesce(l.cancel_requested, l.cancel_by) else l.cancel_requested end, x.outcome, x.permanent, l.failed_attempts, l.max_attempts) is not null
                    and plait._has_open_children(l.job_id))
         order by l.job_id for update of l
       ), del as (
@@ -106,7 +106,7 @@ begin
       ), upd as (
         update plait.live l set
           state = case when c.delay_s > 0 then 'scheduled' else 'queued' end::plait.status,
-          run_at = p_now + make_interval(secs => c.delay_s), worker = null, tries = c.tries,
+          run_at = p_now + make_interval(secs => c.delay_s), worker = null, failed_attempts = c.failed_attempts,
           -- It came back from a living worker: no longer a suspect, unless it was released before it ran.
           losses = case when c.outcome = 'released' then l.losses else 0 end,
           suspect_group = case when c.outcome = 'released' then l.suspect_group end,
@@ -123,7 +123,7 @@ begin
         insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final,
                                     pid, exit_code, reason, error, traceback, failure, result)
         select c.job_id, c.tenant_id, c.run_at, c.started_at, p_now,
-               v_attempt, p_worker, c.outcome::plait.ending, c.final::plait.status,
+               v_attempt, p_worker, c.outcome::plait.outcome, c.final::plait.status,
                c.pid, c.exit_code,
                coalesce(c.reason, case c.final when 'dead_letter' then 'attempts_exhausted' when 'failed' then 'permanent'
                                                             when 'canceled' then 'cancel_requested' end),

@@ -28,7 +28,7 @@ begin
   for w in
     select e.* from plait.event_waits e
     where e.tenant_id = p_event.tenant_id and e.name = p_event.name and not e.told
-      and e.probe = any(plait._probes(v_data) || ''::text) and v_data @> e.match
+      and e.index_term = any(plait._index_terms(v_data) || ''::text) and v_data @> e.match
     order by e.job_id, e.signal limit 1000 for update of e skip locked
   loop
     v_seen := v_seen + 1;

@@ -24,8 +24,8 @@ begin
     return false;
   end if;
   delete from plait.event_waits w where w.job_id = p_job and w.signal <> p_signal and plait._event_wait_is_over(w);
-  insert into plait.event_waits (job_id, tenant_id, at, branch, signal, name, probe, match)
-  select p_job, v_tenant, plait.now(), p_branch, p_signal, p_event, coalesce((plait._probes(p_match::jsonb))[1], ''), p_match::jsonb
+  insert into plait.event_waits (job_id, tenant_id, at, branch, signal, name, index_term, match)
+  select p_job, v_tenant, plait.now(), p_branch, p_signal, p_event, coalesce((plait._index_terms(p_match::jsonb))[1], ''), p_match::jsonb
   where not exists (select from plait.signals g where g.job_id = p_job and g.name = p_signal and not g.consumed)
   on conflict do nothing;
   return true;

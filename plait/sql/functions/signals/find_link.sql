@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   follow_link, plait.store.links.find_link
+--   called   follow_link, plait.store.approvals.find_link
 --
 -- state: open, used, expired, or ended if the job is final.
 create or replace function plait.find_link(p_hash text)

@@ -3,7 +3,7 @@
 --   moves    waiting -> queued
 --   locks    the link's row: of two concurrent calls one uses it; then as signal
 --   raises   nothing
---   called   plait.store.links.follow_link
+--   called   plait.store.approvals.follow_link
 --
 -- Returns the state that find_link would have returned before: open if it was used now. Null: no
 -- such link.

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    the live row FOR KEY SHARE
 --   raises   PL001 for a payload of more than 1 MiB, PL012 for a time that is not positive
---   called   plait.store.links.open_link
+--   called   plait.store.approvals.open_link
 --
 -- Until it expires. Returns false when the lease is lost. May be sent again: an existing token
 -- stays as it is.

@@ -4,7 +4,7 @@
 --   locks    as enqueue_many, for a job with a dedupe key; then as signal
 --   raises   PL001 without a dedupe key, and as enqueue_many and signal; PL016 if the holders of
 --            the key keep ending meanwhile
---   called   plait.store.connections.start_async_on, plait.store.signals.signal_or_start
+--   called   plait.store.caller_connections.start_async_on, plait.store.signals.signal_or_start
 --
 -- If a job ends between the two steps, the next one is started. Sent again with the same ids it is
 -- the same job and the same signal.

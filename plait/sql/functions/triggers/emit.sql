@@ -3,8 +3,8 @@
 --   moves    nothing; the leader creates one job for each trigger that matches
 --   locks    nothing
 --   raises   PL001 bad argument, PL002 bad id, PL003 no such tenant, PL004 foreign tenant
---   called   plait.store.connections.emit_async_on, plait.store.connections.emit_sync_on,
---            plait.store.events.emit, users
+--   called   plait.store.caller_connections.emit_async_on,
+--            plait.store.caller_connections.emit_sync_on, plait.store.events.emit, users
 --
 --   select plait.emit('order.paid', '{"order": 17, "cents": 4200}', correlation_id => 'request 5');
 --

@@ -27,7 +27,7 @@ begin
       select * into a from plait.attempts t where t.job_id = l.job_id and t.attempt = l.attempt;  -- how its handler ended
       o_final := coalesce(p_fan_out.parent_final, case p_fan_out.decision when 'succeeded' then 'succeeded' else 'failed' end::plait.status);
       perform plait._make_final(
-        l, p_now, case o_final when 'dead_letter' then 'failed' else o_final::text end::plait.ending, o_final,
+        l, p_now, case o_final when 'dead_letter' then 'failed' else o_final::text end::plait.outcome, o_final,
         case when p_fan_out.parent_final is not null then a.reason when o_final = 'failed' then 'children_failed' end,
         case when p_fan_out.parent_final is not null then a.error when o_final = 'failed' then plait._describe_failed_children(p_fan_out) end, a.result,
         p_failure => case when p_fan_out.parent_final is not null then a.failure end);
@@ -40,7 +40,7 @@ begin
       if o_final is null then
         perform plait._resume_job(l);
       else
-        perform plait._make_final(l, p_now, o_final::text::plait.ending, o_final, n.o_reason, n.o_error, n.o_result);
+        perform plait._make_final(l, p_now, o_final::text::plait.outcome, o_final, n.o_reason, n.o_error, n.o_result);
       end if;
     else
       perform plait._resume_job(l);

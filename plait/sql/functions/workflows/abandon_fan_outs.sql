@@ -4,7 +4,7 @@
 --   locks    the live row FOR KEY SHARE; the fan-outs, in order of id
 --   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
 --            sends it again
---   called   plait.store.trees.abandon_fan_outs
+--   called   plait.store.workflows.abandon_fan_outs
 --
 -- Decided fan-outs stay as they are, and so do those that were opened with cancel_remaining=False.
 -- May be sent again. Returns false when the lease is lost.

@@ -5,7 +5,7 @@
 --            fan-outs in order of id
 --   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
 --            sends it again; PL001 for an unknown kind of wait
---   called   plait.store.trees.await_steps
+--   called   plait.store.workflows.await_steps
 --
 -- Waits that are met already are ended, in order. p_waits: an array of objects with branch, name,
 -- occurrence, seq, kind, hash, delay_s or until, fan_out_id and, for a join, ended. The first call

@@ -4,7 +4,7 @@
 --   locks    the live row; then its fan-outs in order of id; the job's row
 --   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
 --            sends it again; PL001 for an invalid payload
---   called   plait.store.trees.continue_as_new
+--   called   plait.store.workflows.continue_as_new
 --
 -- Handles, its dedupe key and unread signals stay valid. Returns suspended (also if the same call
 -- succeeded before), stale when the lease is lost, or canceled when the job was asked to stop. Its
@@ -46,7 +46,7 @@ begin
   delete from plait.search_values where job_id = p_job;
   perform plait._store_search_values(array[p_job], array[l.definition]);
   perform plait._suspend(l, v_now, 'continued', null);
-  update plait.live set state = 'queued', run_at = plait._now_after_xid(), wait_on = null, tries = 0,
+  update plait.live set state = 'queued', run_at = plait._now_after_xid(), wait_on = null, failed_attempts = 0,
     lane = plait._lane(definition, tenant_id, limit_key, case when l.lane like 'n:%' or l.lane like 'suspect:n:%' then l.lane else '' end)
     where job_id = p_job;
   perform plait._wake_workers(array[l.queue]);

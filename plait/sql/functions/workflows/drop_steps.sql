@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    the live row FOR KEY SHARE
 --   raises   nothing
---   called   plait.store.trees.drop_steps
+--   called   plait.store.workflows.drop_steps
 --
 -- Called when an attempt ends with the error of a step that its handler had caught before.
 -- p_branches: the step's own and those above it, which have seen the error. Returns false when the

@@ -4,7 +4,7 @@
 --            keep
 --   locks    those live rows SKIP LOCKED; then the fan-out
 --   raises   PL008 when the job has no such fan-out
---   called   plait.store.trees.gather
+--   called   plait.store.workflows.gather
 --
 -- Late children are left out, unless the fan-out is streamed. o_position: where to continue. A page
 -- ends with the row by which its results and errors reach p_bytes, and has at least one. Row by

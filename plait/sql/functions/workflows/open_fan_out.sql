@@ -5,7 +5,7 @@
 --   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
 --            sends it again; PL001 bad argument, PL002 bad id, PL005 quota, PL007 inactive
 --            definition, PL009 when its own fan-out forbids it
---   called   plait.store.trees.open_fan_out
+--   called   plait.store.workflows.open_fan_out
 --
 -- Returns suspended, opened if the job does not wait yet (p_suspend), stale when the lease is lost,
 -- or canceled when the job was asked to stop. May be sent again. Children inherit tenant, root and
@@ -57,7 +57,7 @@ begin
   v_payloads := plait._check_jobs(
     v_now, p_ids, null, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, null, null,
     p_timeouts_s, null, null, null, p_limit_keys, null, 'system');
-  perform plait._refuse_inactive(p_definitions);
+  perform plait._require_active(p_definitions);
   v_metered := exists (select from plait.tenants t where t.id = l.tenant_id and t.max_queued is not null);
   if v_metered then
     perform plait._reserve_quota(l.tenant_id, v_total);

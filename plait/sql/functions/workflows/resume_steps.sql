@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    the live row FOR KEY SHARE; it changes only rows of this job
 --   raises   nothing: without the lease, one row without a name
---   called   plait.store.trees.resume_steps
+--   called   plait.store.workflows.resume_steps
 --
 -- If a job waits for one thing at a time, the end of that wait is recorded here, which saves a
 -- round trip. With several branches or a timer the handler may have canceled a wait since: it

@@ -5,7 +5,7 @@
 --            its worker (rescue and settle lock the whole row), while users' verbs, which only
 --            change it (cancel, signal, spawn, after), neither wait nor are waited for
 --   raises   check violations, and errors for values that are not JSON
---   called   plait.sdk.steps._run_in_transaction, plait.store.trees.save_steps
+--   called   plait.sdk.steps._run_in_transaction, plait.store.workflows.save_steps
 --
 -- p_done: false for a step whose branch was canceled before it ended: it is neither run nor
 -- delivered again. Returns the positions of steps whose lease is lost: nothing was written for

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing: without the lease, one row without a name
---   called   plait.store.trees.step_values
+--   called   plait.store.workflows.step_values
 --
 -- A page ends with the row by which its values reach p_bytes, and has at least one row.
 create or replace function plait.step_values(

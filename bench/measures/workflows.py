@@ -1,0 +1,71 @@
+"""Durable functions: fan-out and fan-in of many children, checkpointed steps, and resumed waits. For systems that have them."""
+
+import asyncio
+from statistics import median
+
+from bench.job_storage import Servers
+from bench.measures.throughput import Plan, row
+from bench.rows import Row
+from bench.session import Session
+from bench.systems import System
+
+CHILDREN = 1000
+STEP_JOBS, STEPS = 20, 100
+SIGNALS, LONG = 30, 10_000
+WAITING = 10_000
+
+
+async def fan_out(servers: Servers, system: System, plan: Plan) -> list[Row]:  # noqa: ARG001 - 1,000 by definition
+    """From the client's call to the gathered results of all children, with one otherwise idle worker process."""
+    async with Session.begin(servers, system, system.durable_settings) as session:
+        await session.ask("open")
+        await session.workers(1)
+        await asyncio.sleep(1)
+        await session.ask("fan_out", n=20)
+        done = await session.ask("fan_out", n=CHILDREN)
+        return [row("fan_out_1000_s", session, done["seconds"], "s", children=CHILDREN)]
+
+
+async def steps(servers: Servers, system: System, plan: Plan) -> list[Row]:  # noqa: ARG001 - as above
+    """Jobs whose steps run one after another: checkpointed steps per second, with one worker process."""
+    async with Session.begin(servers, system, system.durable_settings) as session:
+        await session.ask("open")
+        await session.workers(1)
+        await asyncio.sleep(1)
+        await session.ask("steps", jobs=2, n=5)
+        done = await session.ask("steps", jobs=STEP_JOBS, n=STEPS)
+        rate = STEP_JOBS * STEPS / done["seconds"]
+        return [row("steps_per_s", session, rate, "steps/s", jobs=STEP_JOBS, steps=STEPS)]
+
+
+async def resume(servers: Servers, system: System, plan: Plan) -> list[Row]:  # noqa: ARG001 - as above
+    """From a signal to the handler that waits for it, with 100 recorded steps: the median of 30. For plait also with a replay, as after a restart, and
+    with 10,000 recorded steps."""
+    rows: list[Row] = []
+    async with Session.begin(servers, system, system.durable_settings) as session:
+        await session.ask("open")
+        await session.workers(1)
+        await asyncio.sleep(1)
+        done = await session.ask("resume", steps=STEPS, n=SIGNALS)
+        rows.append(row("resume_ms", session, median(done["ms"]), "ms", steps=STEPS))
+    if not system.name.startswith("plait"):
+        return rows
+    async with Session.begin(servers, system, {**(system.durable_settings or {}), "cached_handlers": 0}) as session:
+        await session.ask("open")
+        await session.workers(1)
+        await asyncio.sleep(1)
+        done = await session.ask("resume", steps=STEPS, n=SIGNALS)
+        rows.append(row("resume_replay_ms", session, median(done["ms"]), "ms", steps=STEPS))
+        done = await session.ask("resume", steps=LONG, n=3)
+        rows.append(row("resume_10000_steps_ms", session, median(done["ms"]), "ms", steps=LONG))
+    return rows
+
+
+async def waiting(servers: Servers, system: System, plan: Plan) -> list[Row]:  # noqa: ARG001 - as above
+    """One worker process while 10,000 jobs wait for a signal: 1,000 of their handlers are in its memory."""
+    async with Session.begin(servers, system, system.durable_settings) as session:
+        await session.ask("open")
+        pool = await session.workers(1)
+        await session.ask("wait", n=WAITING)
+        await asyncio.sleep(1)
+        return [row("memory_10000_waiting_mb", session, pool.rss_mb(), "MB", jobs=WAITING)]

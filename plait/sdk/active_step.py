@@ -1,0 +1,115 @@
+"""A step that a branch of a handler executes, from its call until the branch's own code continues."""
+
+import asyncio
+from typing import Protocol
+from uuid import UUID
+
+from plait.sdk.branches import Branch, in_step
+from plait.sdk.history import nested_path, other_arguments
+from plait.store.workflows import StepEnd, StepKey, StepKind, StepRow, Wait
+
+
+class Suspended(asyncio.CancelledError):
+    """The job is suspended: its handler ends here, and runs again from its start when the job resumes. Anything the handler does while it ends has no effect."""
+
+
+class Holder(Protocol):
+    """The runner of the handler."""
+
+    suspended: bool
+    """The attempt ended by waiting: the lease is released, not lost."""
+    over: bool
+    """The handler has ended. A task or thread that it left behind cannot call steps."""
+
+    key: tuple[UUID, int]
+    """The logger of the job and its attempt."""
+
+    def keep(self, size: int) -> "asyncio.Future[bool] | None":
+        """The job waits. Returns a future of whether its handler continues here under a new lease; None if it is dropped now."""
+
+    async def flush(self) -> None:
+        """Send the handler's progress, info and state: they must be visible while the job waits."""
+
+    def lost(self) -> None: ...
+    def canceled(self) -> None: ...
+
+
+class Leaving(Protocol):
+    def leave(self, step: "Step") -> None: ...
+
+
+class Step:
+    """An operation that a branch is in. `row` is its recorded row."""
+
+    __slots__ = (
+        "_body",
+        "_owner",
+        "_token",
+        "branch",
+        "delivered",
+        "end",
+        "future",
+        "hash",
+        "key",
+        "kind",
+        "nested",
+        "number",
+        "ordered",
+        "ready",
+        "row",
+        "wait",
+    )
+
+    def __init__(self, owner: Leaving, branch: Branch, key: StepKey, kind: StepKind, *, nested: bool = False) -> None:
+        self._owner = owner
+        self._token = in_step.set(self)
+        self._body: Branch | None = None
+        self.nested = nested
+        """Whether it is nested in another step: its end reaches that step's body, not the handler."""
+        self.branch = branch
+        self.key = key
+        self.kind: StepKind = kind
+        self.hash: str | None = None
+        self.row: StepRow | None = None
+        self.future: asyncio.Future[None] | None = None
+        self.wait: Wait | None = None
+        self.end: StepEnd | None = None
+        self.number = 0
+        self.ordered = False
+        """Whether others may end at the same time, so that its end has a place in the order."""
+        self.ready = False
+        """Its end is recorded, and may be delivered in its turn."""
+        self.delivered = False
+
+    @property
+    def awake(self) -> bool:
+        """Whether the handler's code continues from here by itself."""
+        return self.delivered
+
+    def body(self) -> Branch:
+        """The branch of the steps that its body calls."""
+        if self._body is None:
+            self._body = Branch(nested_path(self.key), None)
+        return self._body
+
+    def check(self, hash: str | None) -> None:  # noqa: A002 - named like the column
+        """Check that the arguments equal the recorded ones, as far as they can be compared."""
+        self.hash = hash
+        if self.row is not None and None not in (hash, self.row.hash) and hash != self.row.hash:
+            raise other_arguments(self.row, hash)
+
+    def __enter__(self) -> "Step":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:  # noqa: SIM105 - `suppress` would double the cost
+            in_step.reset(self._token)
+        except ValueError:  # a frame ended by the garbage collector has no context of its own
+            pass
+        self._owner.leave(self)
+
+
+class Reading:
+    """A branch reads recorded data: this is not a step, but the ends of other steps wait for it."""
+
+    awake = True

@@ -1,9 +1,0 @@
--- queues_of: the queues that new jobs of these definitions go to, with operators' overrides.
---
---   moves    nothing
---   locks    nothing
---   raises   nothing
---   called   plait.store.definitions.queues_of
-create or replace function plait.queues_of(p_definitions text[]) returns text[]
-language sql stable security definer set search_path = plait, pg_temp
-as $$ select array(select distinct d.queue::text from plait.definitions d where d.name = any(p_definitions) order by 1) $$;

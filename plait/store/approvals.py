@@ -1,0 +1,53 @@
+"""Approval links: each can send its job a signal, once. Secrets are not passed here, only their hashes."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from plait.store.database import Database
+from plait.store.workflows import Lease
+
+LinkState = Literal["open", "used", "expired", "ended"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkRow:
+    job_id: UUID
+    tenant_id: UUID
+    signal: str
+    message: str
+    button: str
+    expires_at: datetime
+    used_at: datetime | None
+    state: LinkState
+
+
+class Approvals:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def open_link(
+        self,
+        lease: Lease,
+        *,
+        hash: str,  # noqa: A002 - named like the column
+        signal: str,
+        payload: str,
+        expires_s: float,
+        message: str,
+        button: str,
+    ) -> bool:
+        """False if the lease is lost."""
+        sql = "select plait.open_link($1, $2, $3, $4, $5, $6::json, $7, $8, $9)"
+        fence = lease.worker, lease.job_id, lease.attempt
+        return bool(await self._db.fetchval(sql, *fence, hash, signal, payload, expires_s, message, button))
+
+    async def find_link(self, hash: str) -> LinkRow | None:  # noqa: A002 - as above
+        row = await self._db.fetchrow("select * from plait.find_link($1)", hash)
+        return None if row is None else LinkRow(**row)
+
+    async def follow_link(self, hash: str) -> LinkState | None:  # noqa: A002 - as above
+        """Use it; returns the state that it had before. None: the link does not exist."""
+        state: LinkState | None = await self._db.fetchval("select plait.follow_link($1)", hash)
+        return state

@@ -1,0 +1,298 @@
+"""Database functions for durable functions: checkpoints, fan-outs, waits. Every write is fenced by (worker, job, attempt)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Literal
+from uuid import UUID
+
+import msgspec
+
+from plait.model.states import Status
+from plait.store.database import Database
+
+StepKind = Literal[
+    "call",
+    "transaction",
+    "version",
+    "fan_out",
+    "stream",
+    "sleep",
+    "signal",
+    "spawn",
+    "nursery",
+    "after",
+    "join",
+    "timer",
+    "cancel",
+]
+Suspension = Literal["suspended", "opened", "ready", "waiting", "stale", "canceled"]
+
+PAGE_BYTES: Final = 8 * 1024 * 1024
+"""Values of steps and results of children are loaded in pages: a page ends with the value that reaches this size. A value in a row has at most 1 MiB."""
+SAVE_STEPS: Final = "select plait.save_steps($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+
+
+class Lease(msgspec.Struct, frozen=True, gc=False):
+    """The right of one attempt to write."""
+
+    worker: int
+    job_id: UUID
+    attempt: int
+
+
+class NodePlace(msgspec.Struct, frozen=True, gc=False):
+    """A position in a workflow: after this child of this fan-out."""
+
+    fan_out_id: UUID | None
+    fan_out_index: int | None
+
+
+class StepKey(msgspec.Struct, frozen=True, gc=False):
+    """The identity of a step: the n-th of its name in its branch, called as the seq-th of all."""
+
+    branch: str
+    name: str
+    occurrence: int
+    seq: int
+
+
+class Checkpoint(msgspec.Struct, frozen=True, gc=False):
+    """The end of a step: a value or an error. `finished` is its place in the order of ends; None: its branch was canceled."""
+
+    lease: Lease
+    key: StepKey
+    kind: StepKind
+    finished: int | None
+    hash: str | None
+    value: str | None
+    error: str | None
+
+
+class StepRow(msgspec.Struct, frozen=True, gc=False):
+    """A recorded step. `decision`, `decided_ended` and `total` describe its fan-out. `left_out`: its value was omitted."""
+
+    branch: str
+    name: str
+    occurrence: int
+    seq: int
+    finished: int | None
+    kind: StepKind
+    hash: str | None
+    value: str | None
+    error: str | None
+    done: bool
+    due_at: datetime | None
+    fan_out_id: UUID | None
+    decision: str | None
+    decided_ended: int | None
+    total: int | None
+    left_out: bool = False
+
+
+class Wait(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """Something that a job waits for: one element of `plait.await_steps`."""
+
+    branch: str
+    name: str
+    occurrence: int
+    seq: int
+    kind: StepKind
+    hash: str | None = None
+    delay_s: float | None = None
+    until: datetime | None = None
+    fan_out_id: UUID | None = None
+    ended: int | None = None
+
+
+class StepEnd(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A wait that has ended."""
+
+    branch: str
+    name: str
+    occurrence: int
+    finished: int
+    value: msgspec.Raw
+    error: str | None
+
+
+class NewChild(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One child of a fan-out: the columns of one element of `plait.open_fan_out`."""
+
+    id: UUID
+    definition: str
+    payload: str
+    queue: str | None = None
+    priority: int | None = None
+    max_attempts: int | None = None
+    timeout_s: float | None = None
+    limit_key: str | None = None
+
+
+_REQUIRED: Final = ("id", "definition", "payload")
+_OPTIONAL: Final = tuple(name for name in NewChild.__struct_fields__ if name not in _REQUIRED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewFanOut:
+    """A fan-out, and its step. `early`: decided as soon as `needed` have succeeded, not when all have ended."""
+
+    id: UUID
+    key: StepKey
+    hash: str
+    strategy: str
+    needed: int
+    early: bool
+    timeout_s: float | None
+    cancel_remaining: bool | None
+    """When to cancel the remaining children. True: once decided; None: if it failed; False: never."""
+    cancel_on_parent_failure: bool
+    nested: bool
+    streamed: bool
+
+
+class ChildOutcome(msgspec.Struct, frozen=True, gc=False):
+    """The outcome of one child. `position` is where to continue."""
+
+    position: int
+    index: int
+    job_id: UUID
+    definition: str
+    status: Status
+    result: str | None
+    error: str | None
+    reason: str | None
+    attempt: int
+    failure: str | None = None
+
+
+class Workflows:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def save_steps(self, worker: int, steps: Sequence[Checkpoint]) -> list[int]:
+        """Checkpoint steps; returns the positions of those whose lease is lost."""
+        stale = await self._db.fetchval(SAVE_STEPS, worker, *step_columns(steps))
+        return [position - 1 for position in stale or ()]
+
+    async def resume_steps(self, lease: Lease, *, most_bytes: int = PAGE_BYTES) -> list[StepRow] | None:
+        """The recorded steps of the job, in order; None if the lease is lost. Values after `most_bytes` are omitted."""
+        sql = "select * from plait.resume_steps($1, $2, $3, $4)"
+        rows = await self._db.fetch(sql, lease.worker, lease.job_id, lease.attempt, most_bytes)
+        if rows and rows[0]["name"] is None:
+            return None
+        return [StepRow(*row) for row in rows]
+
+    async def step_values(
+        self, lease: Lease, first: StepRow, *, most_bytes: int = PAGE_BYTES
+    ) -> dict[tuple[str, str, int], str] | None:
+        """The value of a step, and of those after it, by branch, name and occurrence; None if the lease is lost."""
+        sql = "select * from plait.step_values($1, $2, $3, $4, $5, $6, $7, $8)"
+        key = first.branch, first.name, first.occurrence, first.seq
+        rows = await self._db.fetch(sql, lease.worker, lease.job_id, lease.attempt, *key, most_bytes)
+        if rows and rows[0]["name"] is None:
+            return None
+        return {(row[0], row[1], row[2]): row[3] for row in rows}
+
+    async def drop_steps(self, lease: Lease, branches: Sequence[str], *, since: int) -> None:
+        """Drop the steps of these branches from this number on: they run again in the next attempt."""
+        await self._db.fetchval(
+            "select plait.drop_steps($1, $2, $3, $4, $5)",
+            lease.worker,
+            lease.job_id,
+            lease.attempt,
+            list(branches),
+            since,
+        )
+
+    async def abandon_fan_outs(self, lease: Lease, fan_outs: Sequence[UUID]) -> None:
+        """The job no longer waits for these fan-outs: their open children are canceled."""
+        await self._db.fetchval(
+            "select plait.abandon_fan_outs($1, $2, $3, $4)", lease.worker, lease.job_id, lease.attempt, list(fan_outs)
+        )
+
+    async def continue_as_new(self, lease: Lease, payload: str, undelivered: Sequence[StepKey] = ()) -> Suspension:
+        """Restart the job with this payload, without steps. Signals of the undelivered steps are unread again."""
+        status: Suspension = await self._db.fetchval(
+            "select plait.continue_as_new($1, $2, $3, $4, $5)",
+            lease.worker,
+            lease.job_id,
+            lease.attempt,
+            payload,
+            msgspec.json.encode(undelivered).decode() if undelivered else None,
+        )
+        return status
+
+    async def open_fan_out(
+        self,
+        lease: Lease,
+        fan_out: NewFanOut,
+        children: Sequence[NewChild],
+        *,
+        finished: int | None = None,
+        suspend: bool = True,
+    ) -> Suspension:
+        arrays: list[Any] = [[getattr(child, name) for child in children] for name in _REQUIRED]
+        for name in _OPTIONAL:
+            column = [getattr(child, name) for child in children]
+            arrays.append(column if any(value is not None for value in column) else None)
+        status: Suspension = await self._db.fetchval(
+            _OPEN_FAN_OUT,
+            lease.worker, lease.job_id, lease.attempt,
+            fan_out.id, fan_out.key.name, fan_out.key.occurrence, fan_out.key.seq, fan_out.hash,
+            fan_out.strategy, fan_out.needed, fan_out.early, fan_out.timeout_s,
+            fan_out.cancel_remaining is not False, fan_out.cancel_on_parent_failure, fan_out.nested, fan_out.streamed,
+            *arrays, fan_out.key.branch, finished, suspend, fan_out.cancel_remaining is True,
+        )  # fmt: skip
+        return status
+
+    async def gather(
+        self, job_id: UUID, fan_out_id: UUID, *, after: int = -1, limit: int = 5000, most_bytes: int | None = None
+    ) -> list[ChildOutcome]:
+        """The outcomes of children: `limit` of them, or fewer if their results and errors reach `most_bytes`; at least one, if there is one."""
+        sql = "select * from plait.gather($1, $2, $3, $4, $5)"
+        rows = await self._db.fetch(sql, job_id, fan_out_id, after, limit, most_bytes)
+        return [
+            ChildOutcome(row[0], row[1], row[2], row[3], Status(row[4]), row[5], row[6], row[7], row[8], row[9])
+            for row in rows
+        ]
+
+    async def await_steps(
+        self, lease: Lease, waits: Sequence[Wait], abandoned: Sequence[StepKey], *, next_number: int, suspend: bool
+    ) -> tuple[Suspension, list[StepEnd], float | None]:
+        """Wait for any of these, or return those that have ended; and the seconds until the first is due."""
+        row = await self._db.fetchrow(
+            "select * from plait.await_steps($1, $2, $3, $4, $5, $6, $7)",
+            lease.worker, lease.job_id, lease.attempt, next_number, suspend,
+            msgspec.json.encode(waits).decode(), msgspec.json.encode(abandoned).decode() if abandoned else None,
+        )  # fmt: skip
+        ended = msgspec.json.decode(row["o_ended"], type=list[StepEnd]) if row["o_ended"] else []
+        return row["o_status"], ended, row["o_next_s"]
+
+
+_OPEN_FAN_OUT: Final = f"select plait.open_fan_out({', '.join(f'${number}' for number in range(1, 29))})"
+
+
+def step_columns(steps: Sequence[Checkpoint]) -> list[Any]:
+    """The arrays of `plait.save_steps`; an unused column is null."""
+
+    def column(name: str) -> list[Any] | None:
+        values = [getattr(step, name) for step in steps]
+        return values if any(value is not None for value in values) else None
+
+    return [
+        [step.lease.job_id for step in steps],
+        [step.lease.attempt for step in steps],
+        [step.key.name for step in steps],
+        [step.key.occurrence for step in steps],
+        [step.key.seq for step in steps],
+        [step.kind for step in steps],
+        column("hash"),
+        column("value"),
+        column("error"),
+        [step.key.branch for step in steps] if any(step.key.branch for step in steps) else None,
+        [step.finished for step in steps],
+        [False if step.finished is None else None for step in steps]
+        if any(step.finished is None for step in steps)
+        else None,
+    ]

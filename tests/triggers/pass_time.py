@@ -1,0 +1,17 @@
+"""Advance the clock for schedules, and list their firings."""
+
+from datetime import datetime
+from uuid import UUID
+
+from ..harness import Harness
+
+
+async def pass_time(harness: Harness, minutes: int) -> None:
+    """Minute after minute, with a leader that looks."""
+    for _ in range(minutes):
+        await harness.advance(minutes=1)
+        await harness.fire()
+
+
+async def instants(harness: Harness, trigger: UUID) -> list[datetime | None]:
+    return [row.instant for row in await harness.fires(trigger)]

@@ -1,3 +1,0 @@
-from ..trees.conftest import app, kit, over, plait_app
-
-__all__ = ["app", "kit", "over", "plait_app"]
