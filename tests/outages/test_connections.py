@@ -157,6 +157,6 @@ async def test_a_failure_that_is_retried_is_no_warning(real_clock_database: Test
             handle = await fails.enqueue()
             with pytest.raises(Exception, match="ValueError"):
                 await handle.result(60)
-    failures = [(line["log_level"], line["tries_left"]) for line in lines if line["event"] == "attempt failed"]
+    failures = [(line["log_level"], line["attempts_left"]) for line in lines if line["event"] == "attempt failed"]
     assert failures == [("info", 1), ("warning", 0)]
     await app.close()
