@@ -9,6 +9,7 @@
     outcomes.py   turns any result or error of a handler into an outcome that can be stored
     unsettled.py  outcomes that the database rejected; busy_outcomes.py: those whose rows a user's transaction holds
     heartbeat.py  renews the lease, from a separate thread; registration.py: begins it, again after it was lost
+    metrics.py    the worker's metrics; tracing.py: a span for each attempt
     watchdog.py   detects a blocked event loop: logs it, then gives up the lease and ends the process
 
 Two things must never happen: an outcome is lost because a reply was lost (the pump sends it again, and the database recognises it), or
