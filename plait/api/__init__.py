@@ -1,15 +1,24 @@
-"""The HTTP API: the SQL functions, for clients without a database connection.
+"""The HTTP API: the SQL functions, for clients without a database connection. A request passes these modules:
+
+    request_limits.py  adds a request id, rejects large bodies; body_limits.py, client_address.py: number of JSON values, client addresses behind proxies
+    authentication.py  authentication (keys, sessions, CSRF), rate limits, and the least role of the route (access.py); before anything else is read
+    idempotency.py  Idempotency-Key: a repeated change gets the first response
+    tenancy.py      the tenant that a caller acts for; other tenants' data is not found
+    <noun>.py       the route: calls one method of the store. A change is written with its audit log entry, by one statement (plait.store.audit)
+    shapes.py       the response: JSON from the database is sent as it is stored; redaction.py: secrets are redacted for viewers and operators
+    problems.py     errors as RFC 9457 problems
+
+Besides these:
 
     service.py      the server as a service: start and stop
     application.py  the application: routers, middleware, and the check that every route has a role
-    access.py       the table of routes and their least roles; routes that are not in it are rejected
-    authentication.py  keys, sessions, CSRF, rate limits; before a request is read
-    tenancy.py      the tenant that a caller acts for; other tenants' data is not found
-    problems.py     errors as RFC 9457 problems
-    idempotency.py  Idempotency-Key
-    waiting_claims.py  claims that wait for jobs, and the one listener that wakes them
-    oidc_provider.py   the OIDC identity provider: the only module here that makes outgoing requests
-    shapes.py       responses: JSON from the database is sent as it is stored
+    fairness.py     limits per key and tenant, so that one key cannot use up the process
+    change_feed.py  live updates: one poll for all watchers; change_stream.py sends them as server-sent events
+    job_streams.py  streams of one job
+    worker_protocol.py, waiting_claims.py  workers over HTTP; claims that wait for jobs, and the one listener that wakes them
+    bulk.py, bulk_worker.py  bulk changes, as jobs that API processes run
+    sessions.py, oidc.py  sign-in; oidc_provider.py is the only module here that makes outgoing requests
+    site.py, embeds.py  the web UI's files; embedded views
 
 There is one router for each noun. The SQL functions make all decisions: a route checks permissions, names the tenant, and calls one
 method of the store. Each is one statement in autocommit mode, so PgBouncer in transaction mode works. The tenant is always a

@@ -6,8 +6,11 @@
     rescue.py   requeues jobs of lost workers; cancels jobs that did not stop in time
     fire.py     enqueues jobs for due schedules
     dispatch.py enqueues jobs for events, one for each matching trigger
-    prune.py    retention: deletes old final jobs
+    prune.py    retention: deletes old final jobs; archive.py: writes them to files first
+    sweep.py    removes the bytes of artifacts whose job is gone
+    count.py    counts live jobs and outcomes, for metrics and pages
     announce.py enqueues webhooks about outcomes
 
 Each duty is one SQL function that is safe to run anywhere, concurrently, with or without the leader's lease: the lease only saves work.
+To add a duty, write a class with `run` and list it in leader.py.
 """

@@ -9,4 +9,5 @@
 
 Telemetry must not slow down jobs. The database's metrics are read at each scrape, from counts that the leader maintains anyway; a worker's
 metrics are updated once per round trip.
+To add a metric, add it to catalogue.py and update it where it is measured; the dashboard and the alerts are in `deploy/`.
 """

@@ -5,8 +5,11 @@
     slots.py      running and prefetched jobs, and which may start next
     execute.py    one handler: on the loop, in a thread (threads.py), in a process (processes.py, handler_process.py, channel.py)
     leftovers.py  processes that a handler left behind, and forked copies of this one
+    cached_handlers.py  suspended handlers that stay in memory, so that they resume without a replay
     outcomes.py   turns any result or error of a handler into an outcome that can be stored
-    heartbeat.py  renews the lease, from a separate thread
+    unsettled.py  outcomes that the database rejected; busy_outcomes.py: those whose rows a user's transaction holds
+    heartbeat.py  renews the lease, from a separate thread; registration.py: begins it, again after it was lost
+    metrics.py    the worker's metrics; tracing.py: a span for each attempt
     watchdog.py   detects a blocked event loop: logs it, then gives up the lease and ends the process
 
 Two things must never happen: an outcome is lost because a reply was lost (the pump sends it again, and the database recognises it), or

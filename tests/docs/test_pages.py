@@ -20,7 +20,16 @@ from .conftest import CLIENT, WorkOn
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
+FOLDERS = ("plait", "tests", "ui", "bench", "clients", "scripts", "deploy", "examples", "docs")
+READMES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for folder in FOLDERS
+    for path in (ROOT / folder).rglob("README.md")
+    if folder != "docs" and "node_modules" not in path.parts
+)
+
 every_page = pytest.mark.parametrize("page", PAGES)
+every_document = pytest.mark.parametrize("page", [*PAGES, *READMES])
 
 
 def of(page: str, language: str) -> list[Block]:
@@ -101,13 +110,19 @@ def check_command(words: list[str], command: Any) -> None:
     assert options <= known, f"{words}: there is no {options - known}"
 
 
-@every_page
+@every_document
 def test_the_links_of_a_page_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / page).read_text()):
         assert ((ROOT / page).parent / target).exists(), target
 
 
-@every_page
+@every_document
+def test_the_paths_that_a_page_names_exist(page: str) -> None:
+    for path in re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]+)`", (ROOT / page).read_text()):
+        assert (ROOT / path).exists() or path.startswith("plait/api/static"), path
+
+
+@every_document
 def test_the_anchors_of_a_page_are_headings(page: str) -> None:
     for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", (ROOT / page).read_text()):
         path = (ROOT / page).parent / target if target else ROOT / page
@@ -129,3 +144,9 @@ def test_every_page_of_the_docs_can_be_found_from_their_first_one() -> None:
 
 def test_the_readme_is_a_page() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 85
+
+
+def test_the_architecture_is_two_pages() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    assert len(text.splitlines()) <= 110
+    assert len(text.split()) <= 1100

@@ -1,5 +1,6 @@
 """The maximum length and the names of files, and no trace of the machine that they were written on."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -40,6 +41,14 @@ def test_no_file_has_a_name_that_says_nothing() -> None:
         if part.split(".")[0].lstrip("_").lower() in VAGUE
     }
     assert not vague
+
+
+@pytest.mark.parametrize("package", sorted((ROOT / "plait").glob("*/__init__.py")), ids=name_of)
+def test_the_modules_that_a_package_lists_exist(package: Path) -> None:
+    docstring = ast.get_docstring(ast.parse(package.read_text()), clean=False) or ""
+    lines = re.sub(r"`[^`]*`", "", "".join(re.findall(r"^ {4}.*\n", docstring, re.MULTILINE)))
+    listed = re.findall(r"\b(\w+\.py)\b", lines)
+    assert [name for name in listed if not (package.parent / name).exists()] == []
 
 
 def test_no_file_names_a_path_of_somebodys_machine() -> None:
