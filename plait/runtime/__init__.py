@@ -5,7 +5,7 @@
     logging.py      structured logs, with secrets redacted
     outage.py       temporary failures: exponential backoff, and one log line for each outage
     connections.py  limits and timeouts of HTTP connections; listening.py: the server's address
-    objects.py      bytes outside of the database (artifacts, archive): a directory or S3
+    object_storage.py  bytes outside of the database (artifacts, archive): a directory or S3
     secrets.py      secrets of a process
     warden.py       the process that runs one command and ends everything that it started
 

@@ -4,9 +4,9 @@ A `Store` is a pool of connections to one database and the functions on it, grou
 mode, so that it works behind PgBouncer in transaction mode, and raises the errors of `plait.model.errors`.
 
     database.py, sockets.py  connections, statement timeouts, and the translation of SQLSTATEs into errors
-    connections.py           enqueue on the caller's own connection and transaction
+    caller_connections.py    enqueue on the caller's own connection and transaction
     listener.py              LISTEN/NOTIFY
-    migrate.py, locks.py     migrations, and the locks that they take
+    migrate.py, migration_locks.py  migrations, and the locks that they take
     drift.py, connection_checks.py  checks of the schema and the connection, for `plait doctor`
 
 Every other module has the name of its noun.
