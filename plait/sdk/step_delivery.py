@@ -288,8 +288,8 @@ class StepDelivery:
             timer.cancel()
 
     def _has_settled(self) -> bool:
-        if not len(self.branches):
-            return True
+        if not len(self.branches) and self.branches.main.inside is not None:
+            return True  # the only branch is in a step
         if not self.branches.any_awake():
             self._quiet += 1
             return self._quiet >= SETTLED

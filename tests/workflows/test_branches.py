@@ -365,3 +365,31 @@ async def test_an_error_that_ends_the_attempt_is_tried_again_also_when_it_was_ca
     await kit.run_until_idle()
     assert await handle.result(60) == "fineafter"
     assert ran == {"before": 1, "breaks": 2, "compensated": 1, "after": 1}
+
+
+async def test_a_timeout_is_replayed_after_all_that_followed_from_the_end_before_it(app: Plait, kit: Kit) -> None:
+    """The tasks of a race have ended, and the handler has not continued yet: its deadline must not overtake it."""
+
+    @app.job(retries=0)
+    async def handler() -> str:
+        try:
+            async with asyncio.timeout(20):
+                tasks = [asyncio.create_task(wait_for_signal(name)) for name in ("a", "b")]
+                _, losers = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                for task in losers:
+                    task.cancel()
+                await asyncio.gather(*losers, return_exceptions=True)
+                await wait_for_signal("b")
+        except TimeoutError:
+            await sleep(10)
+            return await call(str, "late", name="late")
+        return "in time"
+
+    handle = await handler.enqueue()
+    await kit.run_until_idle()
+    await handle.signal("a", 1)
+    for _ in range(4):
+        await kit.run_until_idle()
+        await kit.advance(seconds=11)
+    await kit.run_until_idle()
+    assert await handle.result(60) == "late"
