@@ -70,8 +70,8 @@ class ApiClient:
         return made
 
     def stop_the_clock(self) -> Stopped:
-        """From here on the API's limits and what it believes of keys go by this clock: a slow machine would else be given new tries as fast as it
-        uses them up."""
+        """From here on the API's rate limits and key cache use this clock: on a slow machine the real clock would refill limits as fast as
+        they are used up."""
         clock, guard = Stopped(), self.app.state.guard
         for part in (guard, guard._guesses, guard._rates):
             if part is not None:

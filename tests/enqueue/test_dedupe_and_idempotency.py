@@ -77,7 +77,7 @@ async def test_every_kind_of_end_frees_the_dedupe_key(harness: Harness, end: End
 
 
 async def test_a_dedupe_key_is_held_while_the_job_is_not_final(harness: Harness) -> None:
-    """Queued, running, between tries, promoted, snoozed: always the one job."""
+    """Queued, running, between attempts, promoted, snoozed: always the one job."""
     job = await harness.enqueue("add", dedupe_key="k")
     worker = await harness.worker()
 

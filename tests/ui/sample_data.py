@@ -123,7 +123,7 @@ async def _under_way(harness: Harness, worker: FakeWorker, chance: random.Random
             await worker.fail(lease, "TimeoutError: region 7 did not answer", permanent=True)
         else:
             await worker.succeed(lease, {"rows": chance.randint(100, 900)})
-    # something that fails for good, after some tries
+    # something that fails for good, after some attempts
     job = await harness.enqueue(
         "mail.deliver", tenant="acme", queue="mail", max_attempts=2, payload={"to": "ada@example.com", "invoice": 4711}
     )
