@@ -194,10 +194,8 @@ class Workers:
     async def claim(self, worker: int, queue: str, limit: int = 1, *, sleep: bool = False) -> list[Claimed]:
         """`sleep`: if there are no jobs, enqueues send notifications from now on."""
         rows = await self._db.fetch("select * from plait.claim($1, $2, $3, $4)", worker, queue, limit, sleep)
-        return [
-            Claimed(**{field: queue if field == "queue" else row[field] for field in Claimed.__struct_fields__})
-            for row in rows
-        ]
+        given: list[dict[str, Any]] = [{**row, "queue": queue} for row in rows]
+        return [Claimed(**{field: one[field] for field in Claimed.__struct_fields__}) for one in given]
 
     async def heartbeat(
         self,
