@@ -21,16 +21,20 @@ BATCH: Final = 500
 BULK: Final = 1000
 CYCLE: Final = """
 select o_jobs::text as jobs, array_fill(o_attempts[1], array[cardinality(o_jobs)])::text as attempts, coalesce(o_cursors[1]::text, 'none') as cursor
-from plait.cycle(:worker, '{default}', '{500}', array[nullif(:cursor, 'none')::uuid], array[null::text],
-  cast(:jobs as uuid[]), cast(:attempts as int[]), array_fill('succeeded'::text, array[cardinality(cast(:jobs as uuid[]))]),
-  array_fill('{"n": 1}'::text, array[cardinality(cast(:jobs as uuid[]))]), null,
-  array_fill(0.01::float8, array[cardinality(cast(:jobs as uuid[]))]), false, null) \\gset
+from plait.cycle(p_worker => :worker, p_queues => '{default}', p_limits => '{500}', p_cursors => array[nullif(:cursor, 'none')::uuid],
+  p_lane_cursors => array[null::text], p_jobs => cast(:jobs as uuid[]), p_attempts => cast(:attempts as int[]),
+  p_outcomes => array_fill('succeeded'::text, array[cardinality(cast(:jobs as uuid[]))]),
+  p_results => array_fill('{"n": 1}'::text, array[cardinality(cast(:jobs as uuid[]))]), p_details => null,
+  p_ran_ms => array_fill(0.01::float8, array[cardinality(cast(:jobs as uuid[]))]), p_sleep => false, p_bounds => null) \\gset
 """
 ENQUEUE: Final = """
 select plait.enqueue_many(array_agg(plait.uuidv7()), array['noop'], array_agg('{{"n": 1, "at": 0}}'::text))
 from generate_series(1, {count});
 """
-REGISTER: Final = "select plait.register_worker('bench', 1, 'bench', '{default}', '{noop}', 600, '{}')"
+REGISTER: Final = (
+    "select plait.register_worker(p_host => 'bench', p_pid => 1, p_version => 'bench', p_queues => '{default}', "
+    "p_definitions => '{noop}', p_lease_s => 600, p_metadata => '{}')"
+)
 TPS: Final = re.compile(r"tps = ([0-9.]+) \(without initial connection time\)")
 
 

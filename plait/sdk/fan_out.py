@@ -26,7 +26,8 @@ from plait.sdk.options import Options
 from plait.sdk.results import Result, read_failure
 from plait.sdk.sub_jobs import Duration, Sub, SubKind
 from plait.sdk.until_sent import until_sent
-from plait.store.workflows import PAGE_BYTES, ChildOutcome, NewChild, NewFanOut, Suspension
+from plait.store.new_jobs import NewJob
+from plait.store.workflows import PAGE_BYTES, ChildOutcome, NewFanOut, Suspension
 
 PAGE = 2000
 """The maximum number of results in a page; PAGE_BYTES limits their size."""
@@ -281,10 +282,10 @@ async def _open(
         return opened
 
 
-async def _read(owner: Durable, given: Options, subs: Iterable[Sub], *, keep: bool) -> tuple[list[NewChild], int, str]:
+async def _read(owner: Durable, given: Options, subs: Iterable[Sub], *, keep: bool) -> tuple[list[NewJob], int, str]:
     """The sub-jobs in the database's form, their number, and a hash of all of them; a replay needs only the latter two."""
     digest = hashlib.blake2b(digest_size=8)
-    children: list[NewChild] = []
+    children: list[NewJob] = []
     kinds: dict[tuple[int, int], SubKind] = {}
     total = 0
     for asked in subs:
@@ -307,7 +308,7 @@ async def _read(owner: Durable, given: Options, subs: Iterable[Sub], *, keep: bo
     return children, total, digest.hexdigest()
 
 
-async def _kept(owner: Durable, child: NewChild, large: TooLarge) -> NewChild:
+async def _kept(owner: Durable, child: NewJob, large: TooLarge) -> NewJob:
     """A child whose payload is an artifact."""
     reference = await owner.artifacts.keep(large, job_id=child.id, tenant_id=owner.tenant_id, kind="payload")
     return replace(child, payload=reference)

@@ -87,6 +87,28 @@ class Options:
             raise InvalidJob(str(error)) from None
 
 
+def nearest(name: str, *options: Options) -> Any:
+    """An option of the first that sets it, nearest first: 0 is a value (T19). If none does, the database decides: the precedence of options is in
+    plait/sql/functions/enqueue/_resolve_options.sql."""
+    return next((value for one in options if (value := getattr(one, name)) is not None), None)
+
+
+def nearest_attempts(*options: Options) -> int | None:
+    """The number of attempts: one more than the retries."""
+    retries = nearest("retries", *options)
+    return None if retries is None else retries + 1
+
+
+def nearest_seconds(name: str, *options: Options) -> float | None:
+    """A duration of the first that sets it, in seconds."""
+    return next((given for one in options if (given := one.seconds_of(name)) is not None), None)
+
+
+def unsupported_option(options: Options, supported: Collection[str]) -> str | None:
+    """The first option that is set and not supported."""
+    return next((n for n in options.__slots__ if n not in supported and getattr(options, n) is not None), None)
+
+
 class OptionsDict(TypedDict, total=False):
     """The keywords of `.options(…)`, for type checkers."""
 

@@ -25,17 +25,18 @@ from plait.sdk.codec import MAX_BYTES, encode
 from plait.sdk.durable import Durable, durable
 from plait.sdk.fan_out import Opened
 from plait.sdk.from_threads import call_from_thread
-from plait.sdk.options import Options
+from plait.sdk.options import Options, nearest, nearest_attempts, nearest_seconds, unsupported_option
 from plait.sdk.results import Result
 from plait.sdk.sub_jobs import Duration, Target, resolved
 from plait.sdk.until_sent import until_sent
-from plait.store.nurseries import NewSpawn, SpawnStep
+from plait.store.new_jobs import NewJob
+from plait.store.nurseries import SpawnStep
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 What = Literal["child", "sibling", "after", "always"]
-_TAKEN = ("queue", "priority", "retries", "timeout", "delay", "dedupe_key", "limit_key")
+_SUPPORTED = ("queue", "priority", "retries", "timeout", "delay", "dedupe_key", "limit_key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +284,7 @@ async def _spawn(
     return [Spawned(UUID(bytes=one.bytes), one != asked.id) for one, asked in zip(ids, new, strict=True)]
 
 
-async def _kept(owner: Durable, one: NewSpawn) -> NewSpawn:
+async def _kept(owner: Durable, one: NewJob) -> NewJob:
     """The job with an artifact, if its payload is too large for a row."""
     if (size := len(one.payload.encode())) <= MAX_BYTES:
         return one
@@ -298,7 +299,7 @@ async def _send(
     asked: SpawnStep,
     what: What,
     nursery_id: UUID | None,
-    new: list[NewSpawn],
+    new: list[NewJob],
 ) -> list[UUID]:
     nurseries = owner.store.nurseries
     if what in ("after", "always"):
@@ -320,13 +321,12 @@ def _new(
     options: Options,
     *,
     at_once: bool,
-) -> NewSpawn:
+) -> NewJob:
     """Options come from the first that sets them: the call, the job's own options, then, in the database, its definition with an operator's overrides.
     Retries default to the spawning job's. A job that is not created `at_once` cannot have an artifact, which would be removed before it is used."""
     name, definition, said = resolved(owner, job)
-    for option in said.__slots__:
-        if option not in _TAKEN and getattr(said, option) is not None:
-            raise InvalidArguments(f"{name}: spawned jobs do not support the option {option}")
+    if (option := unsupported_option(said, _SUPPORTED)) is not None:
+        raise InvalidArguments(f"{name}: spawned jobs do not support the option {option}")
     if definition is None and args:
         raise InvalidArguments(f"{name} is not a job of this app: pass its arguments by name")
     try:
@@ -338,23 +338,19 @@ def _new(
             raise
         payload = large.text
 
-    def nearest(option: str) -> Any:
-        return next((value for one in (options, said) if (value := getattr(one, option)) is not None), None)
-
-    retries, queue, priority = nearest("retries"), nearest("queue"), nearest("priority")
     limit_key = said.limit_key
     if definition is not None:
         limit_key = definition.limit_key_of(args, kwargs) if limit_key is None else limit_key
-    return NewSpawn(
+    return NewJob(
         id=new_id(),
         definition=name,
         payload=payload,
-        queue=queue,
-        priority=priority,
-        max_attempts=None if retries is None else retries + 1,
-        timeout_s=next((s for one in (options, said) if (s := one.seconds_of("timeout")) is not None), None),
-        delay_s=next((s for one in (options, said) if (s := one.seconds_of("delay")) is not None), None),
-        dedupe_key=nearest("dedupe_key"),
+        queue=nearest("queue", options, said),
+        priority=nearest("priority", options, said),
+        max_attempts=nearest_attempts(options, said),
+        timeout_s=nearest_seconds("timeout", options, said),
+        delay_s=nearest_seconds("delay", options, said),
+        dedupe_key=nearest("dedupe_key", options, said),
         limit_key=limit_key,
     )
 

@@ -194,7 +194,8 @@ async def _run_in_transaction(
         checkpoint = Checkpoint(owner.lease, step.key, step.kind, owner.delivery.reserve(step), step.hash, stored, None)
         # The fence is checked last, just before the commit: an attempt that has lost its lease writes nothing.
         within = owner.store.database.statement_s
-        if await conn.fetchval(SAVE_STEPS, owner.lease.worker, *step_columns([checkpoint]), timeout=within):
+        arguments = step_columns([checkpoint]).values()
+        if await conn.fetchval(SAVE_STEPS, owner.lease.worker, *arguments, timeout=within):
             await owner.stop_for("stale")
     return text
 

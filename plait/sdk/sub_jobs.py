@@ -1,7 +1,7 @@
 """Sub-jobs, as they are requested and as the database stores them.
 
-A sub-job's options come from the first that sets them: the sub itself, the fan-out, the sub's definition. The retries default to
-the parent's.
+A sub-job's options come from the first that sets them: the sub itself, the fan-out, the job's own options; then, in the database, as for every
+job. The retries default to the parent's.
 """
 
 from dataclasses import dataclass
@@ -14,13 +14,10 @@ from plait.model.texts import is_storable, is_text, shown
 from plait.sdk.codec import encode
 from plait.sdk.definition import Definition
 from plait.sdk.durable import Durable
-from plait.sdk.options import Options
-from plait.store.workflows import NewChild
+from plait.sdk.options import Options, nearest, nearest_attempts, nearest_seconds, unsupported_option
+from plait.store.new_jobs import NewJob
 
-_NOT_OF_SUBS = (
-    "tenant", "delay", "scheduled_for", "dedupe_key", "idempotency_key", "idempotency_ttl", "correlation_id", "job_id",
-    "after", "on_dependency_failure", "conn", "deadline",
-)  # fmt: skip
+_SUPPORTED = ("queue", "priority", "retries", "timeout", "limit_key")
 
 Duration = float | str | timedelta
 
@@ -72,17 +69,13 @@ class SubKind:
     def __init__(self, owner: Durable, asked: Sub, given: Options) -> None:
         self._asked = asked
         self.name, definition, said = resolved(owner, asked.job)
-        for option in _NOT_OF_SUBS:
-            if getattr(said, option) is not None:
-                raise InvalidArguments(f"{self.name}: sub-jobs do not support the option {option}")
+        if (option := unsupported_option(said, _SUPPORTED)) is not None:
+            raise InvalidArguments(f"{self.name}: sub-jobs do not support the option {option}")
         options = (asked.options, given, said)
-        retries = _nearest("retries", *options)
-        queue, priority = _nearest("queue", *options), _nearest("priority", *options)
         self._definition = definition
-        # Options that are not set here are decided by the database: the definition, an operator's overrides, or the parent.
-        self._queue, self._priority = queue, priority
-        self._max_attempts = None if retries is None else retries + 1
-        self._timeout_s = next((s for o in options if (s := o.seconds_of("timeout")) is not None), None)
+        self._queue, self._priority = nearest("queue", *options), nearest("priority", *options)
+        self._max_attempts = nearest_attempts(*options)
+        self._timeout_s = nearest_seconds("timeout", *options)
         self._limit_key = said.limit_key
 
     def payload(self, asked: Sub, *, check: bool) -> str:
@@ -94,11 +87,11 @@ class SubKind:
             raise InvalidArguments(f"{self.name} is not a job of this app: pass its arguments by name")
         return encode(asked.kwargs, what=f"{self.name}: the arguments")
 
-    def child(self, asked: Sub, payload: str) -> NewChild:
+    def child(self, asked: Sub, payload: str) -> NewJob:
         limit_key = self._limit_key
         if limit_key is None and self._definition is not None:
             limit_key = self._definition.limit_key_of(asked.args, asked.kwargs)
-        return NewChild(
+        return NewJob(
             id=new_id(),
             definition=self.name,
             payload=payload,
@@ -126,8 +119,3 @@ def check_job(job: object) -> None:
             )
     elif not isinstance(getattr(job, "definition", None), Definition):
         raise InvalidArguments(f"job must be a job or its name, got {shown(job)}")
-
-
-def _nearest(name: str, *options: Options) -> Any:
-    """The first value that is set: 0 is a value (T19)."""
-    return next((value for one in options if (value := getattr(one, name)) is not None), None)

@@ -39,7 +39,10 @@ class Approvals:
         button: str,
     ) -> bool:
         """False if the lease is lost."""
-        sql = "select plait.open_link($1, $2, $3, $4, $5, $6::json, $7, $8, $9)"
+        sql = (
+            "select plait.open_link(p_worker => $1, p_job => $2, p_attempt => $3, p_hash => $4, "
+            "p_signal => $5, p_payload => $6::json, p_expires_s => $7, p_message => $8, p_button => $9)"
+        )
         fence = lease.worker, lease.job_id, lease.attempt
         return bool(await self._db.fetchval(sql, *fence, hash, signal, payload, expires_s, message, button))
 

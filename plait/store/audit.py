@@ -7,7 +7,10 @@ from uuid import UUID
 
 from plait.store.database import Database, Row
 
-_RECORD: Final = "plait.record_audit({}::uuid, {}::text, {}::text, {}::text, {}::text, {}::text::json)"
+_RECORD: Final = (
+    "plait.record_audit(p_tenant => {}::uuid, p_actor => {}::text, p_action => {}::text, p_object => {}::text, "
+    "p_request_id => {}::text, p_detail => {}::text::json)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +57,10 @@ class Audit:
         before: UUID | None = None,
         limit: int = 50,
     ) -> list[AuditRow]:
-        sql = "select * from plait.list_audit($1, $2, $3, $4, $5, $6, $7)"
+        sql = (
+            "select * from plait.list_audit(p_tenant => $1, p_all => $2, p_actor => $3, p_action => $4, "
+            "p_object => $5, p_before => $6, p_limit => $7)"
+        )
         rows = await self._db.fetch(sql, tenant_id, all_tenants, actor, action, object, before, limit)
         return [AuditRow(**row) for row in rows]
 

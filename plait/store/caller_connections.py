@@ -14,7 +14,7 @@ from uuid import UUID
 
 from plait.model.errors import BY_SQLSTATE, InvalidArguments, NotGranted, SchemaOutdated
 from plait.store.events import EMIT
-from plait.store.new_jobs import ENQUEUE, NewJob, enqueue_arguments
+from plait.store.new_jobs import ENQUEUE, NewJob, enqueue_arguments, place_of
 from plait.store.signals import SIGNAL, SIGNAL_OR_START
 from plait.store.tenants import OWN_TENANT
 
@@ -37,11 +37,11 @@ _KINDS: Final[dict[tuple[str, str], Kind]] = {
 }
 
 # All jobs of a call belong to one tenant. Its name is looked up in the caller's transaction, which may have just created it.
+_TENANT: Final = f"${place_of('tenant_id') + 1}"
 _ENQUEUE: Final = (
-    "with tenant as materialized (select case when $4::text is null then "
-    + OWN_TENANT
-    + " else plait.tenant_id($4::text) end as id) select tenant.id, requested, existing from tenant left join lateral ("
-    + ENQUEUE.replace("$4::uuid[]", "array[tenant.id]")
+    f"with tenant as materialized (select case when {_TENANT}::text is null then {OWN_TENANT} "
+    f"else plait.tenant_id({_TENANT}::text) end as id) select tenant.id, requested, existing from tenant left join lateral ("
+    + ENQUEUE.replace(f"{_TENANT}::uuid[]", "array[tenant.id]")
     + ") as enqueued on true"
 )
 
@@ -157,8 +157,10 @@ def _kind(conn: Any) -> Kind:
 
 def _arguments(jobs: Sequence[NewJob], tenant: str | None) -> list[Any]:
     """Ids as text: every driver can send it, and the statement casts it."""
-    ids, definitions, payloads, _, *others = enqueue_arguments(jobs, in_transaction=True)
-    return [[str(job_id) for job_id in ids], definitions, payloads, tenant, *others]
+    arguments = enqueue_arguments(jobs, in_transaction=True)
+    arguments[place_of("id")] = [str(job.id) for job in jobs]
+    arguments[place_of("tenant_id")] = tenant
+    return arguments
 
 
 def _by_name(arguments: list[Any]) -> dict[str, Any]:

@@ -68,7 +68,10 @@ class Events:
 
     async def await_event(self, lease: Lease, branch: str, signal: str, event: str, match: str) -> bool:
         """The job is about to wait for such an event, which arrives as this signal; False if the lease is lost."""
-        sql = "select plait.await_event($1, $2, $3, $4, $5, $6, $7::json)"
+        sql = (
+            "select plait.await_event(p_worker => $1, p_job => $2, p_attempt => $3, p_branch => $4, "
+            "p_signal => $5, p_event => $6, p_match => $7::json)"
+        )
         return bool(
             await self._db.fetchval(sql, lease.worker, lease.job_id, lease.attempt, branch, signal, event, match)
         )
@@ -97,7 +100,10 @@ class Events:
         before: UUID | None = None,
         limit: int = 50,
     ) -> list[EventRow]:
-        sql = "select * from plait.list_events($1, $2, $3, $4, $5, $6, $7)"
+        sql = (
+            "select * from plait.list_events(p_tenant => $1, p_all => $2, p_event => $3, p_name => $4, "
+            "p_failed => $5, p_before => $6, p_limit => $7)"
+        )
         rows = await self._db.fetch(sql, tenant_id, all_tenants, event_id, name, failed, before, limit)
         return [EventRow(**row) for row in rows]
 

@@ -25,7 +25,7 @@ from plait.store.job_rows import (
     job_of,
 )
 from plait.store.listing import COUNT_JOBS, COUNTED, LIST_JOBS, Counted, Filter, Listed, arguments, listed
-from plait.store.new_jobs import ENQUEUE, ENQUEUE_ONE, MAX_WAIT_MS, NewJob, enqueue_arguments
+from plait.store.new_jobs import ENQUEUE, ENQUEUE_ONE, MAX_WAIT_MS, NewJob, enqueue_arguments, single_arguments
 from plait.store.workflows import NodePlace
 
 PAUSES_S: Final = (0.005, 0.02, 0.1, 0.5, 1.0, 2.0)
@@ -57,8 +57,7 @@ class Jobs:
 
     async def enqueue_one(self, job: NewJob) -> bool:
         """The fast path for one plain job; False: it must use `enqueue_many`."""
-        arguments = job.id, job.definition, job.payload, job.tenant_id, job.queue, job.priority, job.max_attempts
-        return bool(await self._db.fetchval(ENQUEUE_ONE, *arguments))
+        return bool(await self._db.fetchval(ENQUEUE_ONE, *single_arguments(job)))
 
     async def enqueue_parts(self, parts: Iterator[list[NewJob]]) -> None:
         """Enqueue many jobs without keys in one transaction. The next part is encoded while the database stores the last one."""
@@ -137,7 +136,8 @@ class Jobs:
     ) -> list[NodeRow]:
         """The workflow of a job, from its root; `after` is the last node of the previous page."""
         rows = await self._db.fetch(
-            "select * from plait.job_tree($1, $2, $3, $4, $5, $6)",
+            "select * from plait.job_tree(p_job => $1, p_tenant => $2, p_all => $3, p_after_fan_out => $4, "
+            "p_after_index => $5, p_limit => $6)",
             job_id,
             tenant_id,
             all_tenants,

@@ -55,7 +55,10 @@ class Keys:
         parent: UUID | None = None,
     ) -> UUID:
         """`parent`: the key that creates it; it expires no later than its parent."""
-        sql = "select plait.create_key($1, $2, $3, $4, $5, $6, $7, $8)"
+        sql = (
+            "select plait.create_key(p_hash => $1, p_hint => $2, p_name => $3, p_role => $4, p_tenant => $5, "
+            "p_expires_at => $6, p_created_by => $7, p_parent => $8)"
+        )
         key_id: UUID = await self._db.fetchval(
             sql, hash, hint, name, role.value, tenant_id, expires_at, created_by, parent
         )

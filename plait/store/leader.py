@@ -68,7 +68,10 @@ class Pruned(NamedTuple):
     """Where to continue; None: the round is complete."""
 
 
-_PRUNE: Final = "select *, plait.now() as now from plait.prune($1, $2, $3, $4, $5, $6, $7, $8)"
+_PRUNE: Final = (
+    "select *, plait.now() as now from plait.prune(p_succeeded => $1, p_skipped => $2, p_canceled => $3, "
+    "p_failed => $4, p_dead_letter => $5, p_cursor => $6, p_limit => $7, p_archive => $8)"
+)
 
 
 class Leader:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from plait.store.database import Row
 from plait.store.job_rows import JOB_COLUMNS, JobRow, job_of
+from plait.store.named_arguments import named
 
 
 class Filter(TypedDict, total=False):
@@ -54,17 +55,17 @@ class Counted:
 
 NAMES: Final = tuple(Filter.__annotations__)
 COUNTED: Final = 1000
-_WANTED: Final = ", ".join(
-    f"p_{name} => ${at}{'::text::json' * (name == 'payload')}" for at, name in enumerate(NAMES, 3)
+_WANTED: Final = named(
+    ("p_tenant", "p_all", *(f"p_{name}::text::json" if name == "payload" else f"p_{name}" for name in NAMES))
 )
 _NEXT: Final = len(NAMES) + 3
 LIST_JOBS: Final = (
-    f"select {', '.join(f'(s.job).{column}' for column in JOB_COLUMNS)}, s.stopped from plait.search_jobs($1, $2, {_WANTED}, "
+    f"select {', '.join(f'(s.job).{column}' for column in JOB_COLUMNS)}, s.stopped from plait.search_jobs({_WANTED}, "
     f"p_before => ${_NEXT}, p_limit => ${_NEXT + 1}, p_offset => ${_NEXT + 2}) s"
 )
 COUNT_JOBS: Final = (
     "select count((s.job).id) as found, count(s.stopped) as stopped "
-    f"from plait.search_jobs($1, $2, {_WANTED}, p_limit => {COUNTED}) s"
+    f"from plait.search_jobs({_WANTED}, p_limit => {COUNTED}) s"
 )
 
 

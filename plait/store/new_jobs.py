@@ -2,22 +2,21 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Final
 from uuid import UUID
 
 import msgspec
 
-ENQUEUE: Final = """select requested, existing from plait.enqueue_many(
-  $1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::int[], $7::int[], $8::timestamptz[], $9::float8[], $10::float8[],
-  $11::text[], $12::text[], $13::float8[], $14::text[], $15::text[], $16::text, $17::boolean,
-  $18::text[], $19::text[], $20::int, $21::text::json, $22::float8[])"""
-
-
-ENQUEUE_ONE: Final = "select plait.enqueue_one($1, $2, $3, $4, $5, $6, $7)"
+from plait.store.named_arguments import named
 
 
 class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A new job: the columns of one element of `plait.enqueue_many`. The tenant may be omitted only if the session has one."""
+    """A new job, for every call that creates one. The tenant may be omitted only if the session has one; None means "not set".
+
+    Fan-outs and spawns accept a subset: `store.trees.CHILD_FIELDS` and `store.nurseries.SPAWN_FIELDS`. Their tenant, correlation id and
+    source come from the parent.
+    """
 
     id: UUID
     definition: str
@@ -43,54 +42,106 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     def is_plain(self) -> bool:
         """Whether it runs immediately and has no keys, so that `enqueue_one` suffices."""
-        return self.tenant_id is not None and all(
-            value is None
-            for value in (
-                self.scheduled_for,
-                self.delay_s,
-                self.timeout_s,
-                self.dedupe_key,
-                self.idempotency_key,
-                self.limit_key,
-                self.correlation_id,
-                self.after,
-                self.deadline_s,
-            )
-        )
+        return self.tenant_id is not None and _special_values(self) == _NOT_SPECIAL
 
     def may_wait(self) -> bool:
         """Whether another transaction can lock something that this job needs: a key, or a job that it depends on."""
         return self.dedupe_key is not None or self.idempotency_key is not None or self.after is not None
 
 
-_PLAIN: Final = NewJob.__struct_fields__[:-4]
-_COMMON: Final = ("definition", "tenant_id", "queue", "priority", "max_attempts")
+ARRAYS: Final = {
+    "id": "p_ids::uuid[]",
+    "definition": "p_definitions::text[]",
+    "payload": "p_payloads::text[]",
+    "tenant_id": "p_tenants::uuid[]",
+    "queue": "p_queues::text[]",
+    "priority": "p_priorities::int[]",
+    "max_attempts": "p_max_attempts::int[]",
+    "scheduled_for": "p_scheduled_for::timestamptz[]",
+    "delay_s": "p_delays_s::float8[]",
+    "timeout_s": "p_timeouts_s::float8[]",
+    "dedupe_key": "p_dedupe_keys::text[]",
+    "idempotency_key": "p_idempotency_keys::text[]",
+    "idempotency_ttl_s": "p_idempotency_ttls_s::float8[]",
+    "limit_key": "p_limit_keys::text[]",
+    "correlation_id": "p_correlation_ids::text[]",
+    "after": "p_afters::text[]",
+    "on_dependency_failure": "p_on_dependency_failures::text[]",
+    "deadline_s": "p_deadlines_s::float8[]",
+}
+"""The fields of a new job, with the array argument of `plait.enqueue_many` for each: the one list from which statements and their
+arguments are built, in this order. `defaults` are sent once for each definition."""
+_SINGLE: Final = {
+    "id": "p_id",
+    "definition": "p_definition",
+    "payload": "p_payload",
+    "tenant_id": "p_tenant",
+    "queue": "p_queue",
+    "priority": "p_priority",
+    "max_attempts": "p_max_attempts",
+}
+"""The fields of a plain job, with the argument of `plait.enqueue_one` for each."""
+_WITH_OTHERS: Final = ("idempotency_ttl_s", "on_dependency_failure")
+"""Fields that have no effect without another one."""
 
+_SHARED: Final = ("definition", "tenant_id", "queue", "priority", "max_attempts")
+"""A value that all jobs have in common is sent once."""
+_PLACES: Final = {field: place for place, field in enumerate(ARRAYS)}
+_GETTERS: Final = {field: attrgetter(field) for field in ARRAYS}
+_SPECIAL: Final = tuple(field for field in ARRAYS if field not in _SINGLE and field not in _WITH_OTHERS)
+_special_values: Final = attrgetter(*_SPECIAL)
+_NOT_SPECIAL: Final = (None,) * len(_SPECIAL)
+
+single_arguments: Final = attrgetter(*_SINGLE)
+"""The arguments of `ENQUEUE_ONE` for a job."""
+ENQUEUE_ONE: Final = f"select plait.enqueue_one({named(_SINGLE.values())})"
+ENQUEUE: Final = (
+    "select requested, existing from plait.enqueue_many("
+    + named(
+        (*ARRAYS.values(), "p_source::text", "p_in_transaction::boolean", "p_wait_ms::int", "p_defaults::text::json")
+    )
+    + ")"
+)
 
 MAX_WAIT_MS: Final = 5000
 """How long an enqueue waits for a key, a quota or a job that another open transaction locks."""
 
 
+def place_of(field: str) -> int:
+    """The position of a field's array among the arguments of `ENQUEUE`, from 0."""
+    return _PLACES[field]
+
+
 def enqueue_arguments(
     jobs: Sequence[NewJob], *, source: str = "manual", in_transaction: bool, wait_ms: int = MAX_WAIT_MS
 ) -> list[Any]:
-    """The arguments of `ENQUEUE`. An unused column is null, and a common value is sent once."""
+    """The arguments of `ENQUEUE`. An unused array is null, and a common value is sent once."""
     arrays: list[Any] = []
-    for name in _PLAIN:
-        column = [getattr(job, name) for job in jobs]
-        if column.count(column[0]) == len(column):
-            if column[0] is None and name != "tenant_id":
+    for field, get in _GETTERS.items():
+        column = list(map(get, jobs))
+        if field not in ("id", "payload") and column.count(column[0]) == len(column):
+            if column[0] is None and field != "tenant_id":
                 arrays.append(None)
                 continue
-            if name in _COMMON:
+            if field in _SHARED:
                 column = column[:1]
         arrays.append(column)
-    waits: list[Any] = [None, None]
-    if any(job.after is not None for job in jobs):
-        waits = [[job.after for job in jobs], [job.on_dependency_failure for job in jobs]]
-    deadlines = [job.deadline_s for job in jobs]
-    bounds = deadlines if any(one is not None for one in deadlines) else None
-    return [*arrays, source, in_transaction, *waits, wait_ms, defaults_of(jobs, arrays[1]), bounds]
+    return [*arrays, source, in_transaction, wait_ms, defaults_of(jobs, arrays[place_of("definition")])]
+
+
+def arrays_of(jobs: Sequence[NewJob], fields: Sequence[str], *, once: bool = False) -> dict[str, list[Any] | None]:
+    """The array arguments for these fields, by the names of their parameters; an unused array is null. `once`: a common value is sent
+    once, to a function that repeats it."""
+    found: dict[str, list[Any] | None] = {}
+    for field in fields:
+        column: list[Any] | None = list(map(_GETTERS[field], jobs))
+        if field not in ("id", "payload") and column and column.count(column[0]) == len(column):
+            if column[0] is None:
+                column = None
+            elif once and field in _SHARED:
+                column = column[:1]
+        found[ARRAYS[field].partition("::")[0]] = column
+    return found
 
 
 def defaults_of(jobs: Sequence[NewJob], definitions: Sequence[str]) -> str | None:

@@ -8,27 +8,15 @@ import msgspec
 
 from plait.model.states import Status
 from plait.store.database import Database
-from plait.store.workflows import Lease, StepKey
+from plait.store.named_arguments import named
+from plait.store.new_jobs import NewJob, arrays_of
+from plait.store.workflows import CHILD_FIELDS, Lease, StepKey
 
 Answer = Literal["ready", "stale", "canceled"]
 
 
-class NewSpawn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A spawned job or a follow-up: the columns of one element of `plait.spawn_many`."""
-
-    id: UUID
-    definition: str
-    payload: str
-    queue: str | None = None
-    priority: int | None = None
-    max_attempts: int | None = None
-    timeout_s: float | None = None
-    delay_s: float | None = None
-    dedupe_key: str | None = None
-    limit_key: str | None = None
-
-
-_REQUIRED: Final = ("id", "definition", "payload")
+SPAWN_FIELDS: Final = (*CHILD_FIELDS, "delay_s", "dedupe_key")
+"""The fields of a new job that `spawn_many` and `after_many` accept."""
 
 
 class SpawnStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,23 +45,19 @@ class Nurseries:
         self._db = database
 
     async def spawn_many(
-        self, lease: Lease, step: SpawnStep, jobs: Sequence[NewSpawn], *, nursery: UUID | None, sibling: bool
+        self, lease: Lease, step: SpawnStep, jobs: Sequence[NewJob], *, nursery: UUID | None, sibling: bool
     ) -> tuple[Answer, list[UUID]]:
         """Their ids; if an existing job has the dedupe key, that job's."""
-        row = await self._db.fetchrow(
-            _SPAWN_MANY, lease.worker, lease.job_id, lease.attempt, nursery, sibling, *_step(step), *_columns(jobs),
-            step.key.branch, step.finished,
-        )  # fmt: skip
+        given = {**_spawned(lease, step, jobs), "p_nursery": nursery, "p_sibling": sibling}
+        row = await self._db.fetchrow(f"select * from plait.spawn_many({named(given)})", *given.values())
         return row["o_status"], row["o_ids"] or []
 
     async def after_many(
-        self, lease: Lease, step: SpawnStep, jobs: Sequence[NewSpawn], *, always: bool
+        self, lease: Lease, step: SpawnStep, jobs: Sequence[NewJob], *, always: bool
     ) -> tuple[Answer, list[UUID]]:
         """Their ids. `always`: they run after any outcome, and wait from now on; an existing job with the dedupe key takes the place of one."""
-        row = await self._db.fetchrow(
-            _AFTER_MANY, lease.worker, lease.job_id, lease.attempt, *_step(step), *_columns(jobs),
-            step.key.branch, step.finished, always,
-        )  # fmt: skip
+        given = {**_spawned(lease, step, jobs), "p_always": always}
+        row = await self._db.fetchrow(f"select * from plait.after_many({named(given)})", *given.values())
         return row["o_status"], row["o_ids"] or []
 
     async def list_dependencies(
@@ -83,7 +67,7 @@ class Nurseries:
         rows = await self._db.fetch(
             "select * from plait.list_dependencies($1, $2, $3, $4)", job_id, tenant_id, after, last
         )
-        return [DependencyRow(row[0], row[1], row[2], Status(row[3]), *row[4:]) for row in map(tuple, rows)]
+        return [DependencyRow(**{**row, "status": Status(row["status"])}) for row in rows]
 
     async def open_nursery(
         self,
@@ -98,7 +82,9 @@ class Nurseries:
         cancel_on_parent_failure: bool,
     ) -> Answer:
         answer: Answer = await self._db.fetchval(
-            "select plait.open_nursery($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+            "select plait.open_nursery(p_worker => $1, p_job => $2, p_attempt => $3, p_nursery => $4, "
+            "p_name => $5, p_occurrence => $6, p_seq => $7, p_serial => $8, p_stop => $9, p_nested => $10, "
+            "p_cancel_on_parent_failure => $11, p_branch => $12, p_finished => $13)",
             lease.worker, lease.job_id, lease.attempt, nursery, key.name, key.occurrence, key.seq,
             serial, stop, nested, cancel_on_parent_failure, key.branch, finished,
         )  # fmt: skip
@@ -119,18 +105,17 @@ class Nurseries:
         return bool(await self._db.fetchval("select plait.has_failed_siblings($1, $2)", job_id, str(tenant_id)))
 
 
-_SPAWN_MANY: Final = f"select * from plait.spawn_many({', '.join(f'${number}' for number in range(1, 22))})"
-_AFTER_MANY: Final = f"select * from plait.after_many({', '.join(f'${number}' for number in range(1, 21))})"
-
-
-def _step(step: SpawnStep) -> list[Any]:
-    return [step.key.name, step.key.occurrence, step.key.seq, step.hash]
-
-
-def _columns(jobs: Sequence[NewSpawn]) -> list[Any]:
-    """The arrays; an unused column is null."""
-    arrays: list[Any] = []
-    for name in NewSpawn.__struct_fields__:
-        column = [getattr(job, name) for job in jobs]
-        arrays.append(column if name in _REQUIRED or any(value is not None for value in column) else None)
-    return arrays
+def _spawned(lease: Lease, step: SpawnStep, jobs: Sequence[NewJob]) -> dict[str, Any]:
+    """The arguments of `spawn_many` and `after_many`, by name."""
+    return {
+        "p_worker": lease.worker,
+        "p_job": lease.job_id,
+        "p_attempt": lease.attempt,
+        "p_name": step.key.name,
+        "p_occurrence": step.key.occurrence,
+        "p_seq": step.key.seq,
+        "p_hash": step.hash,
+        "p_branch": step.key.branch,
+        "p_finished": step.finished,
+        **arrays_of(jobs, SPAWN_FIELDS),
+    }

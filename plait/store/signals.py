@@ -4,8 +4,33 @@ from typing import Any, Final
 from uuid import UUID
 
 from plait.store.database import Database
+from plait.store.named_arguments import named
 from plait.store.new_jobs import MAX_WAIT_MS, NewJob, defaults_of
 from plait.store.tenants import OWN_TENANT
+
+_STARTED: Final = {
+    "definition": "p_definition::text",
+    "payload": "p_payload::text",
+    "dedupe_key": "p_dedupe_key::text",
+    "queue": "p_queue::text",
+    "priority": "p_priority::int",
+    "max_attempts": "p_max_attempts::int",
+    "scheduled_for": "p_scheduled_for::timestamptz",
+    "delay_s": "p_delay_s::float8",
+    "timeout_s": "p_timeout_s::float8",
+    "limit_key": "p_limit_key::text",
+    "correlation_id": "p_correlation_id::text",
+}
+"""The fields of a new job that `plait.signal_or_start` accepts, with the argument for each."""
+_OTHERS: Final = (
+    "p_id::uuid",
+    "p_signal::text",
+    "p_signal_payload::text::json",
+    "p_signal_id::uuid",
+    "p_in_transaction::boolean",
+    "p_wait_ms::int",
+    "p_defaults::text::json",
+)
 
 
 def _tenant(number: int) -> str:
@@ -15,10 +40,8 @@ def _tenant(number: int) -> str:
 
 SIGNAL: Final = f"select plait.signal($1::uuid, $2::text, $3::text::json, {_tenant(4)}, $5::uuid)"
 SIGNAL_OR_START: Final = (
-    "select o_job, o_started, tenant.id from (select "
-    + _tenant(8)
-    + " as id) tenant cross join lateral plait.signal_or_start($1::uuid, $2::text, $3::text, $4::text, $5::text, $6::text::json, $7::uuid, tenant.id,"
-    " $9::text, $10::int, $11::int, $12::timestamptz, $13::float8, $14::float8, $15::text, $16::text, $17::boolean, $18::int, $19::text::json)"
+    f"select o_job, o_started, tenant.id from (select {_tenant(len(_STARTED) + len(_OTHERS) + 1)} as id) tenant "
+    f"cross join lateral plait.signal_or_start({named((*_STARTED.values(), *_OTHERS))}, p_tenant => tenant.id)"
 )
 
 
@@ -33,11 +56,9 @@ def start_arguments(
     wait_ms: int = MAX_WAIT_MS,
 ) -> list[Any]:
     """The arguments of `SIGNAL_OR_START`."""
-    return [
-        str(job.id), job.definition, job.payload, job.dedupe_key, signal, payload, str(signal_id), tenant,
-        job.queue, job.priority, job.max_attempts, job.scheduled_for, job.delay_s, job.timeout_s, job.limit_key, job.correlation_id,
-        in_transaction, wait_ms, defaults_of([job], [job.definition]),
-    ]  # fmt: skip
+    defaults = defaults_of([job], [job.definition])
+    others = [str(job.id), signal, payload, str(signal_id), in_transaction, wait_ms, defaults]
+    return [*(getattr(job, field) for field in _STARTED), *others, tenant]
 
 
 class Signals:
@@ -53,5 +74,8 @@ class Signals:
         self, worker: int, job_id: UUID, attempt: int, update_id: UUID, *, value: str | None, error: str | None
     ) -> bool:
         """Reply to an update; False if the lease is lost."""
-        sql = "select plait.reply_update($1, $2, $3, $4, $5::json, $6)"
+        sql = (
+            "select plait.reply_update(p_worker => $1, p_job => $2, p_attempt => $3, p_id => $4, "
+            "p_value => $5::json, p_error => $6)"
+        )
         return bool(await self._db.fetchval(sql, worker, job_id, attempt, update_id, value, error))

@@ -131,7 +131,10 @@ class Statistics:
         limit: int = 100,
     ) -> list[ChildRow]:
         """The children of a job's fan-out from an index on. Default: the first fan-out."""
-        sql = "select * from plait.list_children($1, $2, $3, $4, $5, $6)"
+        sql = (
+            "select * from plait.list_children(p_job => $1, p_fan_out => $2, p_tenant => $3, p_all => $4, "
+            "p_start => $5, p_limit => $6)"
+        )
         rows = await self._db.fetch(sql, job_id, fan_out_id, tenant_id, all_tenants, start, limit)
         return [ChildRow(**{**row, "status": Status(row["status"])}) for row in rows]
 
@@ -147,7 +150,10 @@ class Statistics:
         parts: int = 100,
     ) -> list[FanOutLoadRow]:
         """How many children of a job's fan-out ran at once, in equal intervals. Default: over the fan-out's lifetime."""
-        sql = "select * from plait.fan_out_load($1, $2, $3, $4, $5, $6, $7)"
+        sql = (
+            "select * from plait.fan_out_load(p_job => $1, p_fan_out => $2, p_tenant => $3, p_all => $4, "
+            "p_start => $5, p_end => $6, p_parts => $7)"
+        )
         rows = await self._db.fetch(sql, job_id, fan_out_id, tenant_id, all_tenants, start, end, parts)
         return [FanOutLoadRow(**row) for row in rows]
 

@@ -59,7 +59,8 @@ class Streams:
     async def write(self, items: Sequence[StreamItem]) -> list[int]:
         """Append items; returns for each the last stored position of its branch, or STALE, FULL or CLOSED."""
         stored: list[int] = await self._db.fetchval(
-            "select plait.write_streams($1, $2, $3, $4, $5, $6, $7)",
+            "select plait.write_streams(p_workers => $1, p_jobs => $2, p_attempts => $3, p_names => $4, "
+            "p_branches => $5, p_positions => $6, p_values => $7)",
             [item.lease.worker for item in items],
             [item.lease.job_id for item in items],
             [item.lease.attempt for item in items],

@@ -173,7 +173,8 @@ class Triggers:
     ) -> int | None:
         """Enqueue the jobs of instants, and advance the schedule; None: the schedule has changed, and nothing was done."""
         fired: int | None = await self._db.fetchval(
-            "select plait.fire($1, $2, $3, $4, $5, $6::json, $7, $8)",
+            "select plait.fire(p_trigger => $1, p_revision => $2, p_cursor => $3, p_upto => $4, p_next => $5, "
+            "p_fires => $6::json, p_missed => $7, p_error => $8)",
             due.id, due.revision, due.cursor_at, upto, next_at, msgspec.json.encode(list(fires)).decode(), missed, error,
         )  # fmt: skip
         return fired

@@ -16,10 +16,16 @@ import msgspec
 
 from plait.model.states import AttemptOutcome
 from plait.store.database import UNREACHABLE, Database, say_goodbye, translate
+from plait.store.named_arguments import named
 
 CAREFUL_S: Final = 1.0
 """For this long after a lock timeout, outcomes whose rows are locked are not waited for."""
-_CYCLE: Final = "select * from plait.cycle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+_OUTCOMES: Final = ("p_jobs", "p_attempts", "p_outcomes", "p_results", "p_details", "p_ran_ms")
+"""The arrays of `_columns`, in its order."""
+_SETTLED: Final = named(("p_worker", *_OUTCOMES))
+_CYCLE: Final = "select * from plait.cycle(" + named((
+    "p_worker", "p_queues", "p_limits", "p_cursors", "p_lane_cursors", *_OUTCOMES, "p_sleep", "p_bounds", "p_careful",
+)) + ")"  # fmt: skip
 
 
 class Settlement(msgspec.Struct, frozen=True, gc=False):
@@ -48,6 +54,23 @@ class Claimed(msgspec.Struct, frozen=True, gc=False):
     payload: str
     timeout_s: float | None
     correlation_id: str | None
+
+
+_COLUMNS: Final = {
+    "job_id": "o_jobs",
+    "attempt": "o_attempts",
+    "failed_attempts": "o_failed_attempts",
+    "max_attempts": "o_max",
+    "tenant_id": "o_tenants",
+    "definition": "o_definitions",
+    "queue": "o_queues",
+    "payload": "o_payloads",
+    "timeout_s": "o_timeouts",
+    "correlation_id": "o_correlations",
+}
+"""The column of `plait.cycle` for each field."""
+_CLAIMED: Final = tuple(_COLUMNS[field] for field in Claimed.__struct_fields__)
+"""In the order of the fields: on the hot path a job is built by position."""
 
 
 @dataclass(slots=True)
@@ -134,7 +157,9 @@ class Workers:
         """`node`: the worker's node; `holder`: its process in leader elections; `url`: of the API there; `build`: of its code."""
         return int(
             await self._db.fetchval(
-                "select plait.register_worker($1, $2, $3, $4, $5, $6, $7::json, $8, $9, $10::json, $11, $12)",
+                "select plait.register_worker(p_host => $1, p_pid => $2, p_version => $3, p_queues => $4, "
+                "p_definitions => $5, p_lease_s => $6, p_metadata => $7::json, p_node => $8, p_holder => $9, "
+                "p_labels => $10::json, p_url => $11, p_build => $12)",
                 host,
                 pid,
                 version,
@@ -156,28 +181,21 @@ class Workers:
 
     async def settle(self, worker: int, settlements: Sequence[Settlement]) -> list[bool]:
         """Record outcomes; returns for each whether it counted (also if it was already recorded)."""
-        rows = await self._db.fetch(
-            "select accepted from plait.settle($1, $2, $3, $4, $5, $6, $7)", worker, *_columns(settlements)
-        )
+        rows = await self._db.fetch(f"select accepted from plait.settle({_SETTLED})", worker, *_columns(settlements))
         return [row["accepted"] for row in rows]
 
     async def settle_free(self, worker: int, settlements: Sequence[Settlement]) -> list[bool | None]:
         """Like `settle`; None for an outcome whose rows another transaction locks: it is not recorded, and may be sent again."""
         rows = await self._db.fetch(
-            "select accepted from plait.settle($1, $2, $3, $4, $5, $6, $7, true)", worker, *_columns(settlements)
+            f"select accepted from plait.settle({_SETTLED}, p_careful => true)", worker, *_columns(settlements)
         )
         return [row["accepted"] for row in rows]
 
     async def claim(self, worker: int, queue: str, limit: int = 1, *, sleep: bool = False) -> list[Claimed]:
         """`sleep`: if there are no jobs, enqueues send notifications from now on."""
         rows = await self._db.fetch("select * from plait.claim($1, $2, $3, $4)", worker, queue, limit, sleep)
-        return [
-            Claimed(
-                row["job_id"], row["attempt"], row["failed_attempts"], row["max_attempts"], row["tenant_id"], row["definition"], queue,
-                row["payload"], row["timeout_s"], row["correlation_id"],
-            )
-            for row in rows
-        ]  # fmt: skip
+        given: list[dict[str, Any]] = [{**row, "queue": queue} for row in rows]
+        return [Claimed(**{field: one[field] for field in Claimed.__struct_fields__}) for one in given]
 
     async def heartbeat(
         self,
@@ -191,7 +209,8 @@ class Workers:
     ) -> Beat:
         """`blocked_s`: how long its event loop has been blocked, and by which job. `prefetched`: claimed and not started."""
         row = await self._db.fetchrow(
-            "select * from plait.heartbeat($1, $2, $3, $4, $5, $6, $7)",
+            "select * from plait.heartbeat(p_worker => $1, p_running => $2, p_held => $3, "
+            "p_held_attempts => $4, p_blocked_s => $5, p_blocked_job => $6, p_prefetched => $7)",
             worker,
             running,
             None if held is None else [job for job, _ in held],
@@ -223,7 +242,10 @@ class Workers:
         self, worker: int, job_id: UUID, attempt: int, *, stdout: str, stderr: str, progress: str | None
     ) -> bool:
         """Store the tail of a running attempt's output; False if its lease is lost."""
-        sql = "select plait.log_attempt($1, $2, $3, $4, $5, $6::text::json)"
+        sql = (
+            "select plait.log_attempt(p_worker => $1, p_job => $2, p_attempt => $3, p_stdout => $4, "
+            "p_stderr => $5, p_progress => $6::text::json)"
+        )
         return bool(await self._db.fetchval(sql, worker, job_id, attempt, stdout, stderr, progress))
 
     async def worker_key(self, worker: int) -> UUID | None:
@@ -302,21 +324,14 @@ class CycleConnection:
                 cursor.tenant, cursor.lane, cursor.bounds = moved
         jobs = row["o_jobs"] or []
         count = len(jobs)
-        nothing = [None] * count
         return Cycle(
             alive=row["o_alive"],
-            claimed=list(
-                map(
-                    Claimed, jobs, _all(row["o_attempts"], count), _all(row["o_failed_attempts"], count), _all(row["o_max"], count),
-                    _all(row["o_tenants"], count), _all(row["o_definitions"], count), _all(row["o_queues"], count),
-                    row["o_payloads"], row["o_timeouts"] or nothing, row["o_correlations"] or nothing,
-                )
-            ) if jobs else [],
+            claimed=list(map(Claimed, *(_all(row[column], count) for column in _CLAIMED))) if jobs else [],
             stale=[position - 1 for position in row["o_stale"] or ()],
             cancels=_pairs(row["o_cancel_jobs"], row["o_cancel_attempts"]),
             busy=[position - 1 for position in row["o_busy"] or ()],
             alone=row["o_alone"],
-        )  # fmt: skip
+        )
 
 
 def _columns(settlements: Sequence[Settlement]) -> list[Any]:
@@ -336,8 +351,10 @@ def _used(column: list[Any]) -> list[Any] | None:
     return None if column.count(None) == len(column) else column
 
 
-def _all(values: list[Any], count: int) -> list[Any]:
-    """A common value is sent once."""
+def _all(values: list[Any] | None, count: int) -> list[Any]:
+    """A common value is sent once, and a column without values is null."""
+    if not values:
+        return [None] * count
     return values if len(values) == count else values * count
 
 

@@ -9,7 +9,9 @@ from uuid import UUID
 import msgspec
 
 from plait.model.states import Status
-from plait.store.database import Database
+from plait.store.database import Database, Row
+from plait.store.named_arguments import named
+from plait.store.new_jobs import NewJob, arrays_of
 
 StepKind = Literal[
     "call",
@@ -30,7 +32,6 @@ Suspension = Literal["suspended", "opened", "ready", "waiting", "stale", "cancel
 
 PAGE_BYTES: Final = 8 * 1024 * 1024
 """Values of steps and results of children are loaded in pages: a page ends with the value that reaches this size. A value in a row has at most 1 MiB."""
-SAVE_STEPS: Final = "select plait.save_steps($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
 
 
 class Lease(msgspec.Struct, frozen=True, gc=False):
@@ -116,21 +117,8 @@ class StepEnd(msgspec.Struct, frozen=True, array_like=True, gc=False):
     error: str | None
 
 
-class NewChild(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One child of a fan-out: the columns of one element of `plait.open_fan_out`."""
-
-    id: UUID
-    definition: str
-    payload: str
-    queue: str | None = None
-    priority: int | None = None
-    max_attempts: int | None = None
-    timeout_s: float | None = None
-    limit_key: str | None = None
-
-
-_REQUIRED: Final = ("id", "definition", "payload")
-_OPTIONAL: Final = tuple(name for name in NewChild.__struct_fields__ if name not in _REQUIRED)
+CHILD_FIELDS: Final = ("id", "definition", "payload", "queue", "priority", "max_attempts", "timeout_s", "limit_key")
+"""The fields of a new job that `open_fan_out` accepts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,13 +160,12 @@ class Workflows:
 
     async def save_steps(self, worker: int, steps: Sequence[Checkpoint]) -> list[int]:
         """Checkpoint steps; returns the positions of those whose lease is lost."""
-        stale = await self._db.fetchval(SAVE_STEPS, worker, *step_columns(steps))
+        stale = await self._db.fetchval(SAVE_STEPS, worker, *step_columns(steps).values())
         return [position - 1 for position in stale or ()]
 
     async def resume_steps(self, lease: Lease, *, most_bytes: int = PAGE_BYTES) -> list[StepRow] | None:
         """The recorded steps of the job, in order; None if the lease is lost. Values after `most_bytes` are omitted."""
-        sql = "select * from plait.resume_steps($1, $2, $3, $4)"
-        rows = await self._db.fetch(sql, lease.worker, lease.job_id, lease.attempt, most_bytes)
+        rows = await self._db.fetch(_RESUME_STEPS, lease.worker, lease.job_id, lease.attempt, most_bytes)
         if rows and rows[0]["name"] is None:
             return None
         return [StepRow(*row) for row in rows]
@@ -187,12 +174,15 @@ class Workflows:
         self, lease: Lease, first: StepRow, *, most_bytes: int = PAGE_BYTES
     ) -> dict[tuple[str, str, int], str] | None:
         """The value of a step, and of those after it, by branch, name and occurrence; None if the lease is lost."""
-        sql = "select * from plait.step_values($1, $2, $3, $4, $5, $6, $7, $8)"
+        sql = (
+            "select * from plait.step_values(p_worker => $1, p_job => $2, p_attempt => $3, p_branch => $4, "
+            "p_name => $5, p_occurrence => $6, p_seq => $7, p_bytes => $8)"
+        )
         key = first.branch, first.name, first.occurrence, first.seq
         rows = await self._db.fetch(sql, lease.worker, lease.job_id, lease.attempt, *key, most_bytes)
         if rows and rows[0]["name"] is None:
             return None
-        return {(row[0], row[1], row[2]): row[3] for row in rows}
+        return {(row["branch"], row["name"], row["occurrence"]): row["value"] for row in rows}
 
     async def drop_steps(self, lease: Lease, branches: Sequence[str], *, since: int) -> None:
         """Drop the steps of these branches from this number on: they run again in the next attempt."""
@@ -227,42 +217,51 @@ class Workflows:
         self,
         lease: Lease,
         fan_out: NewFanOut,
-        children: Sequence[NewChild],
+        children: Sequence[NewJob],
         *,
         finished: int | None = None,
         suspend: bool = True,
     ) -> Suspension:
-        arrays: list[Any] = [[getattr(child, name) for child in children] for name in _REQUIRED]
-        for name in _OPTIONAL:
-            column = [getattr(child, name) for child in children]
-            arrays.append(column if any(value is not None for value in column) else None)
-        status: Suspension = await self._db.fetchval(
-            _OPEN_FAN_OUT,
-            lease.worker, lease.job_id, lease.attempt,
-            fan_out.id, fan_out.key.name, fan_out.key.occurrence, fan_out.key.seq, fan_out.hash,
-            fan_out.strategy, fan_out.needed, fan_out.early, fan_out.timeout_s,
-            fan_out.cancel_remaining is not False, fan_out.cancel_on_parent_failure, fan_out.nested, fan_out.streamed,
-            *arrays, fan_out.key.branch, finished, suspend, fan_out.cancel_remaining is True,
-        )  # fmt: skip
+        given = {
+            "p_worker": lease.worker,
+            "p_job": lease.job_id,
+            "p_attempt": lease.attempt,
+            "p_fan_out": fan_out.id,
+            "p_name": fan_out.key.name,
+            "p_occurrence": fan_out.key.occurrence,
+            "p_seq": fan_out.key.seq,
+            "p_hash": fan_out.hash,
+            "p_strategy": fan_out.strategy,
+            "p_needed": fan_out.needed,
+            "p_early": fan_out.early,
+            "p_timeout_s": fan_out.timeout_s,
+            "p_cancel_remaining": fan_out.cancel_remaining is not False,
+            "p_cancel_on_parent_failure": fan_out.cancel_on_parent_failure,
+            "p_nested": fan_out.nested,
+            "p_streamed": fan_out.streamed,
+            "p_branch": fan_out.key.branch,
+            "p_finished": finished,
+            "p_suspend": suspend,
+            "p_cancel_late": fan_out.cancel_remaining is True,
+            **arrays_of(children, CHILD_FIELDS, once=True),
+        }
+        status: Suspension = await self._db.fetchval(f"select plait.open_fan_out({named(given)})", *given.values())
         return status
 
     async def gather(
         self, job_id: UUID, fan_out_id: UUID, *, after: int = -1, limit: int = 5000, most_bytes: int | None = None
     ) -> list[ChildOutcome]:
         """The outcomes of children: `limit` of them, or fewer if their results and errors reach `most_bytes`; at least one, if there is one."""
-        sql = "select * from plait.gather($1, $2, $3, $4, $5)"
-        rows = await self._db.fetch(sql, job_id, fan_out_id, after, limit, most_bytes)
-        return [
-            ChildOutcome(row[0], row[1], row[2], row[3], Status(row[4]), row[5], row[6], row[7], row[8], row[9])
-            for row in rows
-        ]
+        rows = await self._db.fetch(_GATHER, job_id, fan_out_id, after, limit, most_bytes)
+        return _child_outcomes(rows)
 
     async def await_steps(
         self, lease: Lease, waits: Sequence[Wait], abandoned: Sequence[StepKey], *, next_number: int, suspend: bool
     ) -> tuple[Suspension, list[StepEnd], float | None]:
         """Wait for any of these, or return those that have ended; and the seconds until the first is due."""
         row = await self._db.fetchrow(
-            "select * from plait.await_steps($1, $2, $3, $4, $5, $6, $7)",
+            "select * from plait.await_steps(p_worker => $1, p_job => $2, p_attempt => $3, p_next => $4, "
+            "p_suspend => $5, p_waits => $6, p_abandoned => $7)",
             lease.worker, lease.job_id, lease.attempt, next_number, suspend,
             msgspec.json.encode(waits).decode(), msgspec.json.encode(abandoned).decode() if abandoned else None,
         )  # fmt: skip
@@ -270,29 +269,44 @@ class Workflows:
         return row["o_status"], ended, row["o_next_s"]
 
 
-_OPEN_FAN_OUT: Final = f"select plait.open_fan_out({', '.join(f'${number}' for number in range(1, 29))})"
+# Rows are built by position: the statement selects the fields in their order.
+_RESUME_STEPS: Final = f"select {', '.join(StepRow.__struct_fields__)} from plait.resume_steps($1, $2, $3, $4)"
+_GATHERED: Final = {"position": "o_position", "index": "fan_out_index"}
+_GATHER: Final = (
+    f"select {', '.join(_GATHERED.get(field, field) for field in ChildOutcome.__struct_fields__)} "
+    "from plait.gather($1, $2, $3, $4, $5)"
+)
+_STATUS: Final = ChildOutcome.__struct_fields__.index("status")
 
 
-def step_columns(steps: Sequence[Checkpoint]) -> list[Any]:
-    """The arrays of `plait.save_steps`; an unused column is null."""
+def _child_outcomes(rows: Sequence[Row]) -> list[ChildOutcome]:
+    if not rows:
+        return []
+    columns: list[Any] = list(zip(*rows, strict=True))
+    columns[_STATUS] = [Status(status) for status in columns[_STATUS]]
+    return list(map(ChildOutcome, *columns))
 
-    def column(name: str) -> list[Any] | None:
-        values = [getattr(step, name) for step in steps]
-        return values if any(value is not None for value in values) else None
 
-    return [
-        [step.lease.job_id for step in steps],
-        [step.lease.attempt for step in steps],
-        [step.key.name for step in steps],
-        [step.key.occurrence for step in steps],
-        [step.key.seq for step in steps],
-        [step.kind for step in steps],
-        column("hash"),
-        column("value"),
-        column("error"),
-        [step.key.branch for step in steps] if any(step.key.branch for step in steps) else None,
-        [step.finished for step in steps],
-        [False if step.finished is None else None for step in steps]
-        if any(step.finished is None for step in steps)
-        else None,
-    ]
+def step_columns(steps: Sequence[Checkpoint]) -> dict[str, list[Any] | None]:
+    """The arrays of `SAVE_STEPS`, by the names of their parameters; an unused one is null."""
+    return {
+        "p_jobs": [step.lease.job_id for step in steps],
+        "p_attempts": [step.lease.attempt for step in steps],
+        "p_names": [step.key.name for step in steps],
+        "p_occurrences": [step.key.occurrence for step in steps],
+        "p_seqs": [step.key.seq for step in steps],
+        "p_kinds": [step.kind for step in steps],
+        "p_hashes": _used([step.hash for step in steps]),
+        "p_values": _used([step.value for step in steps]),
+        "p_errors": _used([step.error for step in steps]),
+        "p_branches": [step.key.branch for step in steps] if any(step.key.branch for step in steps) else None,
+        "p_finished": [step.finished for step in steps],
+        "p_done": _used([False if step.finished is None else None for step in steps]),
+    }
+
+
+def _used(column: list[Any]) -> list[Any] | None:
+    return None if column.count(None) == len(column) else column
+
+
+SAVE_STEPS: Final = f"select plait.save_steps({named(('p_worker', *step_columns(())))})"

@@ -18,7 +18,7 @@ from plait.store.audit import Entry
 from plait.store.new_jobs import NewJob
 from plait.store.streams import StreamItem
 from plait.store.workers import Settlement
-from plait.store.workflows import Lease, NewChild, NewFanOut, StepKey
+from plait.store.workflows import Lease, NewFanOut, StepKey
 from plait.testing import FakeClock, TestDatabase
 
 RUNTIME_ROLES = ("plait_client", "plait_tenant", "plait_worker", "plait_admin")
@@ -195,7 +195,7 @@ async def fan_out(store: Store, tenant: UUID) -> None:
             nested=True,
             streamed=True,
         ),
-        [NewChild(id=child, definition="work", payload='{"n": 1}', queue=queue)],
+        [NewJob(id=child, definition="work", payload='{"n": 1}', queue=queue)],
     )
     assert opened == "suspended"
     [claimed] = await store.workers.claim(worker, queue)

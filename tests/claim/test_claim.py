@@ -55,7 +55,11 @@ async def test_each_lease_has_its_own_attempt_and_tenant_where_they_differ(harne
 async def test_values_that_all_claimed_jobs_share_are_returned_once(harness: Harness) -> None:
     jobs = [await harness.enqueue("add") for _ in range(3)]
     worker = await harness.worker()
-    call = "select * from plait.cycle($1, '{default}', '{5}', '{null}', '{null}', null, null, null, null, null, null, false, '{null}'"
+    call = (
+        "select * from plait.cycle(p_worker => $1, p_queues => '{default}', p_limits => '{5}', p_cursors => '{null}', "
+        "p_lane_cursors => '{null}', p_jobs => null, p_attempts => null, p_outcomes => null, p_results => null, "
+        "p_details => null, p_ran_ms => null, p_sleep => false, p_bounds => '{null}'"
+    )
     [row] = await harness.rows(f"{call})", worker.id)
     assert row["o_jobs"] == jobs
     for column in ("o_attempts", "o_failed_attempts", "o_max", "o_tenants", "o_definitions"):

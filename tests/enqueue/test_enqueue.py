@@ -252,7 +252,10 @@ async def test_arrays_that_do_not_fit_are_refused(harness: Harness, arrays: str)
 async def test_one_value_stands_for_all(harness: Harness, more: str) -> None:
     tenant = await harness.tenant()
     ids = [new_id(), new_id()]
-    sql = f"select plait.enqueue_many($1, array['add'], array['{{}}', '{{}}'], array[$2::uuid], array['q'], array[7], array[3]{more})"
+    sql = (
+        "select plait.enqueue_many(p_ids => $1, p_definitions => array['add'], p_payloads => array['{}', '{}'], "
+        f"p_tenants => array[$2::uuid], p_queues => array['q'], p_priorities => array[7], p_max_attempts => array[3]{more})"
+    )
     async with harness.connection() as connection:
         await connection.fetch(sql, ids, tenant)
     for job in ids:
@@ -307,3 +310,11 @@ async def test_an_inactive_definition_takes_no_new_jobs_and_runs_the_old(harness
         await harness.enqueue("add")
     worker = await harness.worker()
     assert (await worker.claim_one()).job_id == job
+
+
+@pytest.mark.parametrize("priorities", ["'[0:1]={1,2}'::int[]", "'{{1},{2}}'::int[]"], ids=["from 0", "two dimensions"])
+async def test_an_array_that_cannot_be_read_by_position_is_refused(harness: Harness, priorities: str) -> None:
+    sql = f"select plait.enqueue_many($1, array['add'], array['{{}}', '{{}}'], p_priorities => {priorities})"
+    async with harness.connection() as connection:
+        with pytest.raises(asyncpg.PostgresError, match="one dimension that begins at 1"):
+            await connection.fetch(sql, [new_id(), new_id()])

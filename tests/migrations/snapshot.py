@@ -22,7 +22,7 @@ from plait.store.audit import Entry
 from plait.store.migrate import schema_version
 from plait.store.new_jobs import NewJob
 from plait.store.workers import Claimed, Settlement
-from plait.store.workflows import Checkpoint, Lease, NewChild, NewFanOut, StepKey
+from plait.store.workflows import Checkpoint, Lease, NewFanOut, StepKey
 from plait.testing import TestDatabase, TestServer
 
 from ..access.logins import connected, show
@@ -199,7 +199,7 @@ async def fan_out(store: Store, worker: int, parent: Claimed, claim: Callable[[]
         nested=True,
         streamed=True,
     )
-    children = [NewChild(id=uuid_utils.compat.uuid7(), definition="work", payload="{}") for _ in range(2)]
+    children = [NewJob(id=uuid_utils.compat.uuid7(), definition="work", payload="{}") for _ in range(2)]
     await store.workflows.open_fan_out(lease, fan_out, children)
     child = await claim()
     await store.workers.settle(worker, [Settlement(child.job_id, child.attempt, AttemptOutcome.SUCCEEDED, "1")])

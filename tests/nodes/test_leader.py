@@ -168,7 +168,10 @@ async def test_a_transaction_that_hangs_before_its_commit_keeps_nobody_from_lead
     async with harness.connection() as hangs:
         transaction = hangs.transaction()
         await transaction.start()
-        save = "select plait.save_steps($1, array[$2::uuid], array[$3::int], '{s}', '{1}', '{1}', '{transaction}')"
+        save = (
+            "select plait.save_steps(p_worker => $1, p_jobs => array[$2::uuid], p_attempts => array[$3::int], p_names => '{s}', "
+            "p_occurrences => '{1}', p_seqs => '{1}', p_kinds => '{transaction}')"
+        )
         assert await hangs.fetchval(save, a.id, lease.job_id, lease.attempt) is None
         async with asyncio.timeout(180):
             await harness.store.leader.elect("a", lease_s=0)

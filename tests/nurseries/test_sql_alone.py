@@ -42,7 +42,7 @@ async def test_parents_children_and_follow_ups_need_only_sql(harness: Harness, m
     async with harness.connection() as db:
         transaction = db.transaction()
         await transaction.start()
-        worker = await db.fetchval("select plait.register_worker('h', 1, '0', '{analytics}', $1, 60, '{}')", KINDS)
+        worker = await db.fetchval("select plait.register_worker('h', 1, '0', '{analytics}', $1)", KINDS)
         parent: UUID = await db.fetchval(ENQUEUE)
 
         assert await process_tasks(db, worker) == ["derive_statistical_unit"]

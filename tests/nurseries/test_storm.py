@@ -11,7 +11,8 @@ import pytest
 
 from plait.model.errors import IllegalMove
 from plait.model.ids import new_id
-from plait.store.nurseries import NewSpawn, SpawnStep
+from plait.store.new_jobs import NewJob
+from plait.store.nurseries import SpawnStep
 from plait.store.workflows import Lease as Fence
 from plait.store.workflows import StepKey
 from plait.testing import TestDatabase
@@ -73,7 +74,7 @@ class Storm:
         )  # fmt: skip
         for seq, nursery in enumerate((block, None), 2):
             step = SpawnStep(key=StepKey("", "spawn", seq, seq), hash="", finished=seq)
-            new = [NewSpawn(id=new_id(), definition="other", payload="{}") for _ in range(4)]
+            new = [NewJob(id=new_id(), definition="other", payload="{}") for _ in range(4)]
             await nurseries.spawn_many(fence, step, new, nursery=nursery, sibling=False)
 
 

@@ -12,7 +12,7 @@ DEFINITION = re.compile(
     re.IGNORECASE,
 )
 CALL = re.compile(r"\bplait\.(\w+)\s*\(", re.IGNORECASE)
-MOST_BY_PLACE = 12
+MOST_BY_PLACE = 5
 COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -87,25 +87,17 @@ def _shared_from_a_callers_file(defined_in: Mapping[str, list[str]], files: Mapp
     ]
 
 
-def silent_defaults(files: Mapping[str, str]) -> list[str]:
-    """Calls with many arguments by their place that leave out the last ones: an argument that is added later is not passed on."""
-    code = {name: _code(text) for name, text in files.items()}
-    takes = {
-        found[1]: len(
-            [one for one in _arguments(text, found.end()) if not re.match(r"out\b", one.strip(), re.IGNORECASE)]
-        )
-        for text in code.values()
-        for found in DEFINITION.finditer(text)
-    }
+def calls_by_place(files: Mapping[str, str]) -> list[str]:
+    """Calls with more than five arguments that do not name all of them: a reader can't tell which is which, and an argument that is
+    added in the middle would shift the others."""
     return [
-        f"{name} calls {call[1]} with {len(given)} of {takes[call[1]]} arguments by their place: name them"
-        for name, text in code.items()
-        for call in CALL.finditer(text)
-        if call[1] in takes
-        and not re.search(r"function\s+$", text[: call.start()], re.IGNORECASE)
-        and len(given := _arguments(text, call.end())) > MOST_BY_PLACE
-        and not any("=>" in one for one in given)
-        and len(given) < takes[call[1]]
+        f"{name} calls {call[1]} with {len(given)} arguments: name them (argument => value)"
+        for name, text in files.items()
+        for code in [_code(text) if name.endswith(".sql") else text]
+        for call in CALL.finditer(code)
+        if not re.search(r"(function|into)\s+$", code[: call.start()], re.IGNORECASE)
+        and len(given := _arguments(code, call.end())) > MOST_BY_PLACE
+        and not all("=>" in one for one in given)
     ]
 
 

@@ -31,7 +31,10 @@ def _enqueue_plainly(function: str) -> Call:
     async def call(connection: asyncpg.Connection, workload: Workload) -> Any:
         if function == "enqueue_one":
             return await connection.fetchval(
-                "select plait.enqueue_one($1, 'add', '{}', $2, null, null, null)", new_id(), workload.a
+                "select plait.enqueue_one(p_id => $1, p_definition => 'add', p_payload => '{}', p_tenant => $2, "
+                "p_queue => null, p_priority => null, p_max_attempts => null)",
+                new_id(),
+                workload.a,
             )
         return await connection.fetch(
             "select * from plait.enqueue_many(array[$1::uuid], array['add'], array['{}'], array[$2::uuid], p_dedupe_keys => array[$3])",

@@ -11,8 +11,9 @@ from plait.leader.dispatch import Dispatch
 from plait.leader.fire import Fire
 from plait.model.ids import new_id
 from plait.model.states import AttemptOutcome
+from plait.store.new_jobs import NewJob
 from plait.store.workers import Claimed
-from plait.store.workflows import Checkpoint, Lease, NewChild, NewFanOut, StepKey
+from plait.store.workflows import Checkpoint, Lease, NewFanOut, StepKey
 
 from ..fake_worker import FakeWorker, outcome
 from ..harness import Harness
@@ -61,7 +62,7 @@ class Workload:
                 id=new_id(), key=StepKey("", "fan_out", 1, 1), hash="0", needed=0, early=False,
                 cancel_remaining=True, cancel_on_parent_failure=False, nested=True, **settings,
             ),
-            [NewChild(id=id_, definition="add", payload="{}", queue=f"q_{name}") for name, id_ in ids.items()],
+            [NewJob(id=id_, definition="add", payload="{}", queue=f"q_{name}") for name, id_ in ids.items()],
         ) == "suspended"  # fmt: skip
         self.jobs |= ids
         for name, worker in children.items():

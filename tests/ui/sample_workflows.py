@@ -5,7 +5,8 @@ from typing import Any
 from uuid import UUID
 
 from plait.model.ids import new_id
-from plait.store.workflows import Checkpoint, Lease, NewChild, NewFanOut, StepKey
+from plait.store.new_jobs import NewJob
+from plait.store.workflows import Checkpoint, Lease, NewFanOut, StepKey
 
 from ..fake_worker import FakeWorker
 from ..harness import Harness
@@ -80,7 +81,7 @@ async def _open(
             id=new_id(), key=StepKey("", name, 1, seq), hash="0", strategy=strategy, needed=needed, early=False,
             timeout_s=None, cancel_remaining=True, cancel_on_parent_failure=False, nested=True, streamed=False,
         ),
-        [NewChild(id=new_id(), definition=definition, payload=f'{{"number": {n}}}', queue="regions") for n in range(count)],
+        [NewJob(id=new_id(), definition=definition, payload=f'{{"number": {n}}}', queue="regions") for n in range(count)],
     )  # fmt: skip
 
 

@@ -5,8 +5,9 @@ from typing import Any
 from uuid import UUID
 
 from plait.model.ids import new_id
+from plait.store.new_jobs import NewJob
 from plait.store.workers import Claimed
-from plait.store.workflows import Lease, NewChild, NewFanOut, StepKey, StepKind, Suspension, Wait
+from plait.store.workflows import Lease, NewFanOut, StepKey, StepKind, Suspension, Wait
 
 from ..fake_worker import FakeWorker
 from ..harness import Harness
@@ -61,7 +62,7 @@ async def open_one(
             needed=needed,
             **settings,
         ),
-        [NewChild(id=new_id(), definition="add", payload="{}", queue=CHILDREN) for _ in range(children)],
+        [NewJob(id=new_id(), definition="add", payload="{}", queue=CHILDREN) for _ in range(children)],
     )
 
 

@@ -77,7 +77,9 @@ begin
   end if;
   if v_lanes then
     v_part := case when v_main then p_limit / 2 + (p_limit % 2 = 1 and random() < 0.5)::int else p_limit end;
-    t := plait._claim_side_lanes(p_worker, p_now, p_queue, v_part, p_definitions, p_cursor, p_lane_cursor);
+    t := plait._claim_side_lanes(
+      p_worker => p_worker, p_now => p_now, p_queue => p_queue, p_limit => v_part,
+      p_definitions => p_definitions, p_cursor => p_cursor, p_lane_cursor => p_lane_cursor);
     o_jobs := t.o_jobs; o_attempts := t.o_attempts; o_failed_attempts := t.o_failed_attempts; o_max := t.o_max;
     p_lane_cursor := t.p_lane_cursor;
     if not v_main then
@@ -86,23 +88,34 @@ begin
   end if;
   if v_main and cardinality(o_jobs) < p_limit then
     v_began := clock_timestamp();  -- clock: measures itself
-    t := plait._claim_lane(p_worker, p_now, p_queue, '', p_limit - cardinality(o_jobs), p_definitions, p_bounds, p_cursor,
-                     case when h.first = h.last then h.first end, h.special);
+    t := plait._claim_lane(
+      p_worker => p_worker, p_now => p_now, p_queue => p_queue, p_lane => '',
+      p_limit => p_limit - cardinality(o_jobs), p_definitions => p_definitions,
+      p_bounds => p_bounds, p_cursor => p_cursor,
+      p_only => case when h.first = h.last then h.first end, p_special => h.special);
     p_cursor := t.p_cursor;
     if cardinality(t.o_jobs) >= 100 and p_seen_at is not null then
       if t.o_tenants[1] = all(t.o_tenants) and t.o_priorities[1] = all(t.o_priorities) then
         t.o_tenants := t.o_tenants[1:1]; t.o_priorities := t.o_priorities[1:1];
       end if;
-      p_bounds := plait._advance_scan_bounds(p_bounds, p_seen_at, p_queue, p_definitions, t.o_tenants, t.o_priorities);
+      p_bounds := plait._advance_scan_bounds(
+        p_bounds => p_bounds, p_seen_at => p_seen_at, p_queue => p_queue,
+        p_definitions => p_definitions, p_tenants => t.o_tenants, p_priorities => t.o_priorities);
     elsif p_seen_at >= coalesce(plait._rescan_at(p_bounds), '-infinity')
           and clock_timestamp() - v_began > interval '2 ms' + interval '100 us' * cardinality(t.o_jobs) then  -- clock: as above
       -- It took long for few jobs: there may be many jobs of definitions that this worker does not have, or dead entries. The next claims start behind them.
       t2 := plait._first_queued(p_queue, p_bounds);
-      p_bounds := plait._advance_scan_bounds(p_bounds, p_seen_at, p_queue, p_definitions, coalesce(t2.o_tenants, '{}'), coalesce(t2.o_priorities, '{}'));
+      p_bounds := plait._advance_scan_bounds(
+        p_bounds => p_bounds, p_seen_at => p_seen_at, p_queue => p_queue,
+        p_definitions => p_definitions, p_tenants => coalesce(t2.o_tenants, '{}'),
+        p_priorities => coalesce(t2.o_priorities, '{}'));
     end if;
     o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts; o_failed_attempts := o_failed_attempts || t.o_failed_attempts; o_max := o_max || t.o_max;
     if v_lanes and cardinality(o_jobs) < p_limit then   -- the main lane had less than its part
-      t := plait._claim_side_lanes(p_worker, p_now, p_queue, p_limit - cardinality(o_jobs), p_definitions, p_cursor, p_lane_cursor);
+      t := plait._claim_side_lanes(
+        p_worker => p_worker, p_now => p_now, p_queue => p_queue,
+        p_limit => p_limit - cardinality(o_jobs), p_definitions => p_definitions,
+        p_cursor => p_cursor, p_lane_cursor => p_lane_cursor);
       p_lane_cursor := t.p_lane_cursor;
       o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts; o_failed_attempts := o_failed_attempts || t.o_failed_attempts; o_max := o_max || t.o_max;
     end if;

@@ -61,10 +61,16 @@ begin
     elsif v_single is not null then
       v_tenants := array[v_single];
     else
-      v_tenants := plait._queued_tenants(p_queue, p_lane, p_cursor, case when v_wrapped then v_start else c_last end, v_window, p_bounds, v_unbounded);
+      v_tenants := plait._queued_tenants(
+        p_queue => p_queue, p_lane => p_lane, p_after => p_cursor,
+        p_upto => case when v_wrapped then v_start else c_last end, p_limit => v_window,
+        p_bounds => p_bounds, p_unbounded => v_unbounded);
       if cardinality(v_tenants) < v_window and not v_wrapped and v_start > c_first then
         v_wrapped := true;
-        v_tenants := v_tenants || plait._queued_tenants(p_queue, p_lane, c_first, v_start, v_window - cardinality(v_tenants), p_bounds, v_unbounded);
+        v_tenants := v_tenants || plait._queued_tenants(
+          p_queue => p_queue, p_lane => p_lane, p_after => c_first, p_upto => v_start,
+          p_limit => v_window - cardinality(v_tenants), p_bounds => p_bounds,
+          p_unbounded => v_unbounded);
       end if;
     end if;
     v_n := cardinality(v_tenants);

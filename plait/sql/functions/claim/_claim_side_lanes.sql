@@ -56,11 +56,16 @@ begin
         continue when (v_lanes[i] = 'leader' or v_lanes[i] like 'n:%' or v_lanes[i] like 'b:%' or v_lanes[i] like 'suspect:%')
           and not plait._serves_lane(p_worker, v_lanes[i]);
         if v_lanes[i] like 'suspect%' then
-          t := plait._claim_suspects(p_worker, p_now, p_queue, v_lanes[i], p_definitions, v_share);
+          t := plait._claim_suspects(
+            p_worker => p_worker, p_now => p_now, p_queue => p_queue, p_lane => v_lanes[i],
+            p_definitions => p_definitions, p_limit => v_share);
           v_hungry[i] := cardinality(t.o_jobs) = v_share;
         elsif v_lanes[i] = 'leader' or v_lanes[i] like 'n:%' or v_lanes[i] like 'b:%' and v_lanes[i] not like '% %' then
           -- Jobs of any definition, without limits.
-          t := plait._claim_lane(p_worker, p_now, p_queue, v_lanes[i], v_share, p_definitions, null, plait._random_tenant(p_queue, v_lanes[i], v_cursor));
+          t := plait._claim_lane(
+            p_worker => p_worker, p_now => p_now, p_queue => p_queue, p_lane => v_lanes[i],
+            p_limit => v_share, p_definitions => p_definitions, p_bounds => null,
+            p_cursor => plait._random_tenant(p_queue, v_lanes[i], v_cursor));
           v_hungry[i] := cardinality(t.o_jobs) = v_share;
         else
           -- All jobs of a limited lane have the same definition, and the same key and tenant if they have one.
@@ -74,7 +79,10 @@ begin
           if v_head.limit_key is null and v_share < 128 then   -- otherwise the window of _claim_lane is as wide as possible
             v_first := plait._random_tenant(p_queue, v_lanes[i], v_cursor);
           end if;
-          t := plait._claim_lane(p_worker, p_now, p_queue, v_lanes[i], v_share, p_definitions, null, v_first);
+          t := plait._claim_lane(
+            p_worker => p_worker, p_now => p_now, p_queue => p_queue, p_lane => v_lanes[i],
+            p_limit => v_share, p_definitions => p_definitions, p_bounds => null,
+            p_cursor => v_first);
           continue when cardinality(t.o_jobs) = 0;
           perform plait._capacity(v_head.definition, v_head.tenant_id, v_head.limit_key, p_now, cardinality(t.o_jobs));
           p_cursor := t.p_cursor;

@@ -11,7 +11,9 @@ create or replace function plait._first_queued(p_queue text, p_bounds plait.scan
 language plpgsql as $$
 begin
   select array_agg(h.tenant_id), array_agg(h.priority) into o_tenants, o_priorities
-  from plait._scan_ranges(p_bounds, plait._queued_tenants(p_queue, '', '00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 128, p_bounds)) s
+  from plait._scan_ranges(p_bounds, plait._queued_tenants(
+    p_queue => p_queue, p_lane => '', p_after => '00000000-0000-0000-0000-000000000000',
+    p_upto => 'ffffffff-ffff-ffff-ffff-ffffffffffff', p_limit => 128, p_bounds => p_bounds)) s
   cross join lateral (
     select l.tenant_id, l.priority from plait.live l
     where l.queue = p_queue and l.lane = '' and l.state = 'queued' and l.tenant_id = s.tenant_id

@@ -3,8 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   _announce, continue_as_new, _enqueue_follow_ups, fork, release_builds, rescue, _retry,
---            _settle, _spawn, _suspend
+--   called   _announce, continue_as_new, release_builds, rescue, _retry, _settle, _suspend
 --
 -- A limited job waits in a lane of its own, so that a claim skips a full limit as a whole. So does
 -- one that only a node, the leader, or workers of one build may run. p_lane: the lane before; a

@@ -31,8 +31,11 @@ begin
     raise exception 'worker % is lost or unknown: register again', p_worker using errcode = 'PL011';
   end if;
   v_bounds := v_cursor ->> 2;
-  c := plait._claim(p_worker, plait.now(), p_queue, coalesce(p_limit, 1), v_definitions, v_seen, (v_cursor ->> 0)::uuid, v_cursor ->> 1,
-                    case when v_bounds is not null then plait._parse_scan_bounds(v_bounds) end);
+  c := plait._claim(
+    p_worker => p_worker, p_now => plait.now(), p_queue => p_queue,
+    p_limit => coalesce(p_limit, 1), p_definitions => v_definitions, p_seen_at => v_seen,
+    p_cursor => (v_cursor ->> 0)::uuid, p_lane_cursor => v_cursor ->> 1,
+    p_bounds => case when v_bounds is not null then plait._parse_scan_bounds(v_bounds) end);
   if (c.p_bounds).seen_at is not null then
     v_bounds := plait._format_scan_bounds(c.p_bounds);
   end if;

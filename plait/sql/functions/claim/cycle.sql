@@ -42,13 +42,21 @@ begin
     perform plait._require_read_committed();
   end if;
   if cardinality(p_jobs) > 0 then
-    perform plait._check_outcomes(p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
+    perform plait._check_outcomes(
+      p_jobs => p_jobs, p_attempts => p_attempts, p_outcomes => p_outcomes,
+      p_results => p_results, p_details => p_details, p_ran_ms => p_ran_ms);
     if p_careful then
-      c := plait._settle_skip_locked(p_worker, v_now, p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
+      c := plait._settle_skip_locked(
+        p_worker => p_worker, p_now => v_now, p_jobs => p_jobs, p_attempts => p_attempts,
+        p_outcomes => p_outcomes, p_results => p_results, p_details => p_details,
+        p_ran_ms => p_ran_ms);
       o_stale := c.o_stale;
       o_busy := c.o_busy;
     else
-      o_stale := plait._settle(p_worker, v_now, p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
+      o_stale := plait._settle(
+        p_worker => p_worker, p_now => v_now, p_jobs => p_jobs, p_attempts => p_attempts,
+        p_outcomes => p_outcomes, p_results => p_results, p_details => p_details,
+        p_ran_ms => p_ran_ms);
     end if;
   end if;
 
@@ -67,8 +75,10 @@ begin
     continue when coalesce(p_limits[i], 0) <= 0;
     v_asked := v_asked + p_limits[i];
     v_bounds := case when p_bounds[i] is not null then plait._parse_scan_bounds(p_bounds[i]) end;
-    c := plait._claim(p_worker, v_now, p_queues[i], p_limits[i], v_worker.definitions, v_seen, p_cursors[i], p_lane_cursors[i],
-                      v_bounds);
+    c := plait._claim(
+      p_worker => p_worker, p_now => v_now, p_queue => p_queues[i], p_limit => p_limits[i],
+      p_definitions => v_worker.definitions, p_seen_at => v_seen, p_cursor => p_cursors[i],
+      p_lane_cursor => p_lane_cursors[i], p_bounds => v_bounds);
     if (c.p_bounds).seen_at is distinct from v_bounds.seen_at then
       o_bounds[i] := plait._format_scan_bounds(c.p_bounds);
     end if;

@@ -40,8 +40,11 @@ begin
     from due u join told t using (delivery_id) group by u.tenant_id
   loop
     perform plait._enqueue_plain(
-      v_now, r.ids, r.payloads, r.tenant_id, 'connector.webhook.deliver', coalesce(d.queue, 'default'), coalesce(d.priority, 100),
-      coalesce(d.max_attempts, 5), 'system', plait._lane('connector.webhook.deliver', r.tenant_id, null));
+      p_now => v_now, p_ids => r.ids, p_payloads => r.payloads, p_tenant => r.tenant_id,
+      p_definition => 'connector.webhook.deliver', p_queue => coalesce(d.queue, 'default'),
+      p_priority => coalesce(d.priority, 100), p_max_attempts => coalesce(d.max_attempts, 5),
+      p_source => 'system',
+      p_lane => plait._lane('connector.webhook.deliver', r.tenant_id, null));
     update plait.jobs j set source_ref = u.job, correlation_id = u.correlation
       from unnest(r.ids, r.jobs, r.correlations) u(id, job, correlation) where j.id = u.id;
     v_told := v_told + cardinality(r.ids);

@@ -5,9 +5,23 @@
 --   raises   PL001, PL002
 --   called   _add_follow_ups, enqueue_many, open_fan_out, _spawn
 create or replace function plait._check_jobs(
-  p_now timestamptz, p_ids uuid[], p_tenants uuid[], p_definitions text[], p_payloads text[], p_queues text[], p_priorities int[],
-  p_max_attempts int[], p_scheduled_for timestamptz[], p_delays_s float8[], p_timeouts_s float8[], p_dedupe_keys text[],
-  p_idempotency_keys text[], p_idempotency_ttls_s float8[], p_limit_keys text[], p_correlation_ids text[], p_source text
+  p_now                timestamptz,
+  p_ids                uuid[],
+  p_definitions        text[],
+  p_payloads           text[],
+  p_source             text default 'system',
+  p_tenants            uuid[] default null,
+  p_queues             text[] default null,
+  p_priorities         int[] default null,
+  p_max_attempts       int[] default null,
+  p_scheduled_for      timestamptz[] default null,
+  p_delays_s           float8[] default null,
+  p_timeouts_s         float8[] default null,
+  p_dedupe_keys        text[] default null,
+  p_idempotency_keys   text[] default null,
+  p_idempotency_ttls_s float8[] default null,
+  p_limit_keys         text[] default null,
+  p_correlation_ids    text[] default null
 ) returns json[]
 language plpgsql stable as $$
 declare
@@ -48,6 +62,15 @@ begin
                               or payload is null or octet_length(payload) > 1048576);
   end if;
   if v_plain is not true then
+    -- _insert_jobs reads them by position: neither [0:1] nor [1:2][1:1].
+    if concat_ws(',', array_dims(p_ids), array_dims(p_definitions), array_dims(p_payloads),
+                 array_dims(p_tenants), array_dims(p_queues), array_dims(p_priorities),
+                 array_dims(p_max_attempts), array_dims(p_scheduled_for), array_dims(p_delays_s),
+                 array_dims(p_timeouts_s), array_dims(p_dedupe_keys),
+                 array_dims(p_idempotency_keys), array_dims(p_limit_keys),
+                 array_dims(p_correlation_ids)) ~ '\]\[|\[(?!1:)' then
+      raise exception 'an array must have one dimension that begins at 1' using errcode = 'PL001';
+    end if;
     if exists (select from unnest(p_ids) i where plait._is_new_id(i, v_low, v_high) is not true) then
       raise exception 'a job id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
     end if;

@@ -18,10 +18,13 @@ declare
   v_old uuid;
 begin
   select e.existing into v_old from plait.enqueue_many(
-    array[v_id], array[enqueue.definition], array[enqueue.payload::text],
+    p_ids => array[v_id], p_definitions => array[enqueue.definition],
+    p_payloads => array[enqueue.payload::text],
     p_tenants => array[case when enqueue.tenant is null then plait._tenant(null) else plait.tenant_id(enqueue.tenant) end],
-    p_queues => array[enqueue.queue], p_priorities => array[enqueue.priority], p_max_attempts => array[enqueue.max_attempts],
-    p_scheduled_for => array[enqueue.scheduled_for], p_delays_s => array[extract(epoch from enqueue.delay)::float8],
+    p_queues => array[enqueue.queue], p_priorities => array[enqueue.priority],
+    p_max_attempts => array[enqueue.max_attempts],
+    p_scheduled_for => array[enqueue.scheduled_for],
+    p_delays_s => array[extract(epoch from enqueue.delay)::float8],
     p_dedupe_keys => case when enqueue.dedupe_key is not null then array[enqueue.dedupe_key] end,
     p_idempotency_keys => case when enqueue.idempotency_key is not null then array[enqueue.idempotency_key] end,
     p_limit_keys => array[enqueue.limit_key], p_correlation_ids => array[enqueue.correlation_id],

@@ -60,7 +60,6 @@ declare
   v_inactive boolean;
   v_searchable boolean;
   v_timed    boolean;
-  v_definition plait.definitions;
   v_queues   text[];
   v_there    uuid[];
   v_nodes    uuid[];              -- node jobs, whose parts are created here
@@ -85,8 +84,12 @@ begin
     raise exception 'a deadline must be more than 0 and at most 100 years' using errcode = 'PL001';
   end if;
   v_payloads := plait._check_jobs(
-    v_now, p_ids, p_tenants, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for, p_delays_s,
-    p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_limit_keys, p_correlation_ids, p_source);
+    p_now => v_now, p_ids => p_ids, p_tenants => p_tenants, p_definitions => p_definitions,
+    p_payloads => p_payloads, p_queues => p_queues, p_priorities => p_priorities,
+    p_max_attempts => p_max_attempts, p_scheduled_for => p_scheduled_for, p_delays_s => p_delays_s,
+    p_timeouts_s => p_timeouts_s, p_dedupe_keys => p_dedupe_keys,
+    p_idempotency_keys => p_idempotency_keys, p_idempotency_ttls_s => p_idempotency_ttls_s,
+    p_limit_keys => p_limit_keys, p_correlation_ids => p_correlation_ids, p_source => p_source);
 
   if v_tenant is not null then
     select max_queued is not null into v_quota from plait.tenants where id = v_tenant;
@@ -100,19 +103,25 @@ begin
   end if;
 
   if v_plain and not v_quota then
-    select * into v_definition from plait.definitions where name = p_definitions[1];
-    if v_definition.active is not false and v_definition.kind is distinct from 'node' and v_definition.deadline_s is null then
+    select d.active, d.kind, d.deadline_s, d.search_keys, o.queue, o.priority, o.max_attempts,
+           case when d.max_running is null and d.rate_count is null then '' else 'd:' || d.name end
+             as lane
+      into r
+      from (select) one left join plait.definitions d on d.name = p_definitions[1]
+      cross join plait._resolve_options(
+        p_definition => d, p_name => p_definitions[1], p_queue => p_queues[1],
+        p_priority => p_priorities[1], p_max_attempts => p_max_attempts[1],
+        p_parent_attempts => null, p_defaults => p_defaults) o;
+    if r.active is not false and r.kind is distinct from 'node' and r.deadline_s is null then
       begin
-        v_queues := array[coalesce(p_queues[1], v_definition.queue, plait._caller_default(p_defaults, p_definitions[1], 'queue'), 'default')];
         perform plait._enqueue_plain(
-          v_now, p_ids, v_payloads, v_tenant, p_definitions[1], v_queues[1],
-          coalesce(p_priorities[1], v_definition.priority, plait._caller_default(p_defaults, p_definitions[1], 'priority')::int, 100),
-          coalesce(p_max_attempts[1], v_definition.max_attempts, plait._caller_default(p_defaults, p_definitions[1], 'max_attempts')::int, 5), p_source,
-          case when v_definition.max_running is null and v_definition.rate_count is null then '' else 'd:' || p_definitions[1] end);
-        if v_definition.search_keys is not null then
+          p_now => v_now, p_ids => p_ids, p_payloads => v_payloads, p_tenant => v_tenant,
+          p_definition => p_definitions[1], p_queue => r.queue, p_priority => r.priority,
+          p_max_attempts => r.max_attempts, p_source => p_source, p_lane => r.lane);
+        if r.search_keys is not null then
           perform plait._store_search_values(p_ids, p_definitions);
         end if;
-        perform plait._wake_workers(v_queues, p_in_transaction);
+        perform plait._wake_workers(array[r.queue], p_in_transaction);
         return;
       exception when unique_violation then
         null;  -- some exist already: the general path finds out which
@@ -122,17 +131,17 @@ begin
 
   p_tenants := plait._repeat_single(p_tenants, v_n);
   p_definitions := plait._repeat_single(p_definitions, v_n);
-  p_queues := plait._repeat_single(p_queues, v_n);
-  p_priorities := plait._repeat_single(p_priorities, v_n);
-  p_max_attempts := plait._repeat_single(p_max_attempts, v_n);
   if v_quota then
     for r in
       select t.id from plait.tenants t
       where t.max_queued is not null and t.id in (select coalesce(v_tenant, u) from unnest(p_ids, p_tenants) i(id, u)) order by t.id
     loop
       perform plait._reserve_quota(r.id, 0, p_wait_ms => p_wait_ms);   -- locks: the next transaction sees the jobs of this one
-      perform plait._reserve_quota(r.id, plait._count_new(r.id, v_now, p_ids, case when v_tenant is null then p_tenants end, p_definitions,
-                                                    p_dedupe_keys, p_idempotency_keys));
+      perform plait._reserve_quota(r.id, plait._count_new(
+        p_tenant => r.id, p_now => v_now, p_ids => p_ids,
+        p_tenants => case when v_tenant is null then p_tenants end,
+        p_definitions => p_definitions, p_dedupe_keys => p_dedupe_keys,
+        p_idempotency_keys => p_idempotency_keys));
     end loop;
   end if;
 
@@ -145,8 +154,11 @@ begin
 
   if p_idempotency_keys is not null or p_dedupe_keys is not null then
     perform plait._require_read_committed();
-    for r in select k.requested, k.existing from plait._insert_keys(v_now, v_tenant, p_ids, p_tenants, p_definitions, p_payloads,
-                                            p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_wait_ms) k loop
+    for r in select k.requested, k.existing from plait._insert_keys(
+      p_now => v_now, p_tenant => v_tenant, p_ids => p_ids, p_tenants => p_tenants,
+      p_definitions => p_definitions, p_payloads => p_payloads, p_dedupe_keys => p_dedupe_keys,
+      p_idempotency_keys => p_idempotency_keys, p_idempotency_ttls_s => p_idempotency_ttls_s,
+      p_wait_ms => p_wait_ms) k loop
       v_ids := array_remove(v_ids, r.requested);
       if p_afters is not null then  -- a dependent of the one waits for the other
         p_afters := array(select replace(a, r.requested::text, r.existing::text) from unnest(p_afters) with ordinality u(a, n) order by n);
@@ -164,41 +176,17 @@ begin
   -- only when it happens, because a check first, or ON CONFLICT, costs every row.
   for v_pass in 1..2 loop
     begin
-      with j as (
-        insert into plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue,
-                                source, correlation_id, dedupe_key, idempotency_key, limit_key, payload, after)
-        select i.id, coalesce(v_tenant, i.tenant_id), v_now, greatest(i.scheduled_for, v_now + make_interval(secs => i.delay_s)),
-               i.timeout_s, coalesce(i.priority, d.priority, plait._caller_default(p_defaults, i.definition, 'priority')::int, 100),
-               coalesce(i.max_attempts, d.max_attempts, plait._caller_default(p_defaults, i.definition, 'max_attempts')::int, 5), i.definition,
-               coalesce(i.queue, d.queue, plait._caller_default(p_defaults, i.definition, 'queue'), 'default'), p_source, i.correlation_id, i.dedupe_key, i.idempotency_key, i.limit_key, i.payload,
-               nullif(i.after::uuid[], '{}')
-        from unnest(p_ids, p_tenants, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for,
-                    p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_limit_keys, p_correlation_ids, p_afters)
-             i(id, tenant_id, definition, payload, queue, priority, max_attempts, scheduled_for,
-               delay_s, timeout_s, dedupe_key, idempotency_key, limit_key, correlation_id, after)
-        left join plait.definitions d on d.name = i.definition
-        where cardinality(v_ids) = cardinality(p_ids) or i.id = any(v_ids)
-        returning id, tenant_id, scheduled_for, priority, max_attempts, definition, queue, dedupe_key, limit_key, after
-      ), l as (
-        -- From the rows that the first insert returns, not joined to the arguments: that join would be many to many.
-        insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition,
-                                dedupe_key, limit_key, tied)
-        select j.id, j.tenant_id, case when j.scheduled_for > v_now and j.after is null then j.scheduled_for else v_now end, j.priority, j.max_attempts,
-               case when j.after is not null then 'waiting' when j.scheduled_for > v_now then 'scheduled'
-                    when d.on_node is not null then 'waiting' else 'queued' end::plait.status, t.max_queued is not null, j.queue,
-               case when d.kind = 'node' then 'leader'
-                    when j.limit_key is not null then 'k:' || j.definition || ':' || j.tenant_id || ':' || j.limit_key
-                    when d.max_running is not null or d.rate_count is not null then 'd:' || j.definition
-                    else '' end,
-               j.definition, j.dedupe_key, j.limit_key, coalesce(d.kind = 'node', false)
-        from j
-        left join plait.definitions d on d.name = j.definition
-        join plait.tenants t on t.id = j.tenant_id
-        returning job_id, queue, state, tenant_id, metered, lane
-      )
-      select array_agg(distinct queue) filter (where state = 'queued'), array_agg(tenant_id) filter (where metered),
-             array_agg(job_id) filter (where state = 'waiting' and lane = 'leader')
-        into v_queues, v_metered, v_nodes from l;
+      select i.o_queues, i.o_metered, i.o_node_jobs into v_queues, v_metered, v_nodes
+        from plait._insert_jobs(
+          p_now => v_now, p_ids => p_ids, p_definitions => p_definitions, p_payloads => v_payloads,
+          p_source => p_source, p_tenant => v_tenant, p_tenants => p_tenants, p_queues => p_queues,
+          p_priorities => p_priorities, p_max_attempts => p_max_attempts,
+          p_scheduled_for => p_scheduled_for, p_delays_s => p_delays_s,
+          p_timeouts_s => p_timeouts_s, p_dedupe_keys => p_dedupe_keys,
+          p_idempotency_keys => p_idempotency_keys, p_limit_keys => p_limit_keys,
+          p_correlation_ids => p_correlation_ids, p_afters => p_afters, p_defaults => p_defaults,
+          p_only => case when cardinality(v_ids) < v_n then v_ids end,
+          p_metered => case when not v_quota then false end, p_await_nodes => true) i;
       exit;
     exception when unique_violation then
       v_there := array(select j.id from plait.jobs j where j.id = any(v_ids));

@@ -26,7 +26,9 @@ begin
     continue when l.cancel_requested is not null and cardinality(plait._lock_affected_fan_outs(array[l.job_id])) = 0;   -- rescue tries again
     v_n := v_n + 1;
     if l.cancel_requested is not null then
-      perform plait._make_final(l, p_now, 'canceled', 'canceled', 'deposed', l.cancel_reason);
+      perform plait._make_final(
+        p_live => l, p_now => p_now, p_status => 'canceled', p_final => 'canceled',
+        p_reason => 'deposed', p_error => l.cancel_reason);
       v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id;
     else
       perform plait._requeue_leader_job(l, p_now);

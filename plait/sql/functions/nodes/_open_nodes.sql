@@ -17,6 +17,8 @@ declare
   v_total  int;
   v_needed int;
   v_id     uuid := plait.uuidv7();
+  v_ids    uuid[];
+  f        plait.fan_outs;
 begin
   select * into d from plait.definitions where name = p_job.definition;
   select * into n from plait.definitions where name = d.on_node;
@@ -35,23 +37,21 @@ begin
                               early, streamed, nested, cancel_remaining, cancel_on_parent_failure, strategy, on_timeout, on_node_failure)
   values (v_id, p_job.tenant_id, p_job.id, coalesce(p_job.root_id, p_job.id), p_now, p_now + make_interval(secs => d.quorum_timeout_s),
           d.quorum_timeout_s, coalesce(p_job.depth, 0) + 1, v_total, v_needed, v_total, true, false, true, true, true, 'quorum',
-          d.on_timeout, d.on_node_failure);
-  with c as (
-    insert into plait.jobs (id, tenant_id, created_at, priority, max_attempts, definition, queue, source, correlation_id, payload,
-                            parent_id, root_id, fan_out_id, fan_out_index, depth, node)
-    select plait.uuidv7(), p_job.tenant_id, p_now, p_job.priority, coalesce(n.max_attempts, p_job.max_attempts), d.on_node, p_job.queue,
-           'system', p_job.correlation_id, p_job.payload, p_job.id, coalesce(p_job.root_id, p_job.id), v_id, u.n - 1,
-           coalesce(p_job.depth, 0) + 1, u.node
-    from unnest(v_nodes) with ordinality u(node, n)
-    returning *
-  )
-  insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition, root_id, fan_out_id)
-  select c.id, c.tenant_id, p_now, c.priority, c.max_attempts, 'queued', p_metered, c.queue, 'n:' || c.node, c.definition, c.root_id, c.fan_out_id
-  from c;
+          d.on_timeout, d.on_node_failure)
+  returning * into f;
+  v_ids := array(select plait.uuidv7() from unnest(v_nodes));
+  perform plait._insert_jobs(
+    p_now => p_now, p_ids => v_ids, p_definitions => array[d.on_node],
+    p_payloads => array_fill(p_job.payload, array[v_total]), p_source => 'system',
+    p_tenant => p_job.tenant_id, p_queues => array[p_job.queue],
+    p_priorities => array[p_job.priority::int],
+    p_max_attempts => array[coalesce(n.max_attempts, p_job.max_attempts)::int],
+    p_correlation_id => p_job.correlation_id, p_metered => p_metered, p_fan_out => f,
+    p_nodes => v_nodes);
   if p_metered then
     perform plait._reserve_quota(p_job.tenant_id, v_total, true);
   end if;
-  perform plait._store_search_values(array(select j.id from plait.jobs j where j.root_id = coalesce(p_job.root_id, p_job.id) and j.fan_out_id = v_id), array[d.on_node]);
+  perform plait._store_search_values(v_ids, array[d.on_node]);
   insert into plait.steps (job_id, tenant_id, fan_out_id, at, seq, occurrence, attempt, done, name, kind)
   values (p_job.id, p_job.tenant_id, v_id, p_now, p_seq, 1, p_attempt, false, 'nodes', 'fan_out');
   perform plait._wake_workers(array[p_job.queue], p_always);

@@ -16,7 +16,9 @@ declare
 begin
   for j in select * from plait.jobs where id = any(p_jobs) order by id loop
     select * into l from plait.live where job_id = j.id;
-    v_id := plait._open_nodes(p_now, j, l.metered, 1, 1, p_always);
+    v_id := plait._open_nodes(
+      p_now => p_now, p_job => j, p_metered => l.metered, p_attempt => 1, p_seq => 1,
+      p_always => p_always);
     if v_id is null then
       perform plait._resume_job(l);
       continue;

@@ -27,7 +27,9 @@ begin
     return 'canceled';
   end if;
   select * into j from plait.jobs where id = p_job;
-  v_id := plait._open_nodes(v_now, j, l.metered, p_attempt, p_seq, false);
+  v_id := plait._open_nodes(
+    p_now => v_now, p_job => j, p_metered => l.metered, p_attempt => p_attempt, p_seq => p_seq,
+    p_always => false);
   if v_id is null then
     return 'none';
   end if;

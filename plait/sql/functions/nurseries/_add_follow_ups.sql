@@ -17,8 +17,10 @@ declare
   v_payloads json[];
 begin
   v_payloads := plait._check_jobs(
-    plait.now(), p_ids, null, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, null, p_delays_s,
-    p_timeouts_s, p_dedupe_keys, null, null, p_limit_keys, null, 'system');
+    p_now => plait.now(), p_ids => p_ids, p_definitions => p_definitions, p_payloads => p_payloads,
+    p_queues => p_queues, p_priorities => p_priorities, p_max_attempts => p_max_attempts,
+    p_delays_s => p_delays_s, p_timeouts_s => p_timeouts_s, p_dedupe_keys => p_dedupe_keys,
+    p_limit_keys => p_limit_keys);
   perform plait._require_active(p_definitions);
   if exists (select from plait.jobs where id = any(p_ids)) then
     raise exception 'a job id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
@@ -30,10 +32,16 @@ begin
   end if;
   insert into plait.follow_ups (job_id, id, tenant_id, timeout_s, delay_s, priority, max_attempts, definition, queue, dedupe_key, limit_key,
                                 payload)
-  select p_job.id, i.id, p_job.tenant_id, i.timeout_s, i.delay_s, coalesce(i.priority, d.priority, 100),
-         coalesce(i.max_attempts, case when d.inherits_attempts then p_job.max_attempts end, d.max_attempts, 5), i.definition, coalesce(i.queue, d.queue, 'default'), i.dedupe_key, i.limit_key, i.payload
-  from unnest(p_ids, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts, p_timeouts_s, p_delays_s, p_dedupe_keys, p_limit_keys)
-       i(id, definition, payload, queue, priority, max_attempts, timeout_s, delay_s, dedupe_key, limit_key)
+  select p_job.id, i.id, p_job.tenant_id, i.timeout_s, i.delay_s, o.priority, o.max_attempts,
+         i.definition, o.queue, i.dedupe_key, i.limit_key, i.payload
+  from unnest(p_ids, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts,
+              p_timeouts_s, p_delays_s, p_dedupe_keys, p_limit_keys)
+       i(id, definition, payload, queue, priority, max_attempts,
+         timeout_s, delay_s, dedupe_key, limit_key)
   left join plait.definitions d on d.name = i.definition
+  cross join plait._resolve_options(
+    p_definition => d, p_name => i.definition, p_queue => i.queue, p_priority => i.priority,
+    p_max_attempts => i.max_attempts, p_parent_attempts => p_job.max_attempts,
+    p_defaults => null) o
   on conflict do nothing;
 end $$;

@@ -15,13 +15,12 @@ language plpgsql as $$
 declare
   v_now    timestamptz;
   v_queues text[];
-  v_jobs   uuid[];
-  v_definitions text[];
   v_keyed  uuid[] := '{}';
   v_late   uuid[] := '{}';
   v_metered boolean;
   v_lock_timeout text := current_setting('lock_timeout');
   u        plait.follow_ups;
+  r        record;
 begin
   if not exists (select from plait.follow_ups where job_id = p_job) then
     return;
@@ -49,29 +48,39 @@ begin
     update plait.follow_ups set late = true where job_id = p_job and id = any(v_late) and not late;
   end if;
   v_now := plait._now_after_xid();
-  with gone as (
-    delete from plait.follow_ups where job_id = p_job and id <> all(v_late) returning *
-  ), c as (
-    insert into plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source,
-                            correlation_id, dedupe_key, limit_key, payload)
-    select g.id, g.tenant_id, v_now, v_now + make_interval(secs => g.delay_s), g.timeout_s, g.priority, g.max_attempts, g.definition, g.queue,
-           'system', (select j.correlation_id from plait.jobs j where j.id = p_job), g.dedupe_key, g.limit_key, g.payload
-    from gone g where not g.id = any(v_keyed)
-    on conflict do nothing
-    returning *
-  ), l as (
-    insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition, dedupe_key, limit_key, tied)
-    select c.id, c.tenant_id, case when c.scheduled_for > v_now then c.scheduled_for else v_now end, c.priority, c.max_attempts,
-           case when c.scheduled_for > v_now then 'scheduled' else 'queued' end::plait.status,
-           v_metered, c.queue,
-           plait._lane(c.definition, c.tenant_id, c.limit_key), c.definition, c.dedupe_key, c.limit_key,
-           exists (select from plait.definitions d where d.name = c.definition and d.kind = 'node')
-    from c returning queue, job_id, definition
-  )
-  select array_agg(distinct queue), array_agg(job_id), array_agg(definition) into v_queues, v_jobs, v_definitions from l;
-  if v_queues is not null then
-    perform plait._store_search_values(v_jobs, v_definitions);
-    perform plait._set_deadlines(v_jobs, v_definitions);
+  loop
+    begin
+      with gone as (
+        delete from plait.follow_ups where job_id = p_job and id <> all(v_late) returning *
+      )
+      select array_agg(g.id) as ids, array_agg(g.definition) as definitions,
+             array_agg(g.payload) as payloads, array_agg(g.queue) as queues,
+             array_agg(g.priority::int) as priorities,
+             array_agg(g.max_attempts::int) as max_attempts,
+             array_agg(g.delay_s) as delays_s, array_agg(g.timeout_s) as timeouts_s,
+             array_agg(g.dedupe_key) as dedupe_keys, array_agg(g.limit_key) as limit_keys
+        into r from gone g where g.id <> all(v_keyed);
+      if r.ids is not null then
+        select i.o_queues into v_queues from plait._insert_jobs(
+          p_now => v_now, p_ids => r.ids, p_definitions => r.definitions,
+          p_payloads => r.payloads, p_source => 'system', p_tenant => p_tenant,
+          p_queues => r.queues, p_priorities => r.priorities, p_max_attempts => r.max_attempts,
+          p_delays_s => r.delays_s, p_timeouts_s => r.timeouts_s, p_dedupe_keys => r.dedupe_keys,
+          p_limit_keys => r.limit_keys, p_metered => v_metered,
+          p_correlation_id => (select j.correlation_id from plait.jobs j where j.id = p_job)) i;
+      end if;
+      exit;
+    exception when unique_violation then  -- an id was used after the check above
+      delete from plait.follow_ups f
+        where f.job_id = p_job and exists (select from plait.jobs j where j.id = f.id);
+      if not found then
+        raise;
+      end if;
+    end;
+  end loop;
+  if r.ids is not null then
+    perform plait._store_search_values(r.ids, r.definitions);
+    perform plait._set_deadlines(r.ids, r.definitions);
     perform plait._wake_workers(v_queues);
   end if;
 end $$;

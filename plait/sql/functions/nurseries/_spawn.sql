@@ -28,12 +28,11 @@ declare
   r          record;
 begin
   v_payloads := plait._check_jobs(
-    plait.now(), p_ids, null, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, null, p_delays_s,
-    p_timeouts_s, p_dedupe_keys, null, null, p_limit_keys, null, 'system');
+    p_now => plait.now(), p_ids => p_ids, p_definitions => p_definitions, p_payloads => p_payloads,
+    p_queues => p_queues, p_priorities => p_priorities, p_max_attempts => p_max_attempts,
+    p_delays_s => p_delays_s, p_timeouts_s => p_timeouts_s, p_dedupe_keys => p_dedupe_keys,
+    p_limit_keys => p_limit_keys);
   p_definitions := plait._repeat_single(p_definitions, cardinality(p_ids));
-  p_queues := plait._repeat_single(p_queues, cardinality(p_ids));
-  p_priorities := plait._repeat_single(p_priorities, cardinality(p_ids));
-  p_max_attempts := plait._repeat_single(p_max_attempts, cardinality(p_ids));
   perform plait._require_active(p_definitions);
   if exists (select from plait.fan_outs o where o.id = p_parent.fan_out_id and not o.nested) then
     raise exception 'job % may not have children: its parent does not allow it (allow_nested)', p_parent.id using errcode = 'PL009';
@@ -64,8 +63,10 @@ begin
     perform plait._reserve_quota(p_parent.tenant_id, cardinality(p_ids));
   end if;
   if p_dedupe_keys is not null then
-    for r in select k.requested, k.existing from plait._insert_keys(plait.now(), p_parent.tenant_id, p_ids, null, p_definitions, p_payloads,
-                                                                  p_dedupe_keys, null, null, 5000) k loop
+    for r in select k.requested, k.existing from plait._insert_keys(
+      p_now => plait.now(), p_tenant => p_parent.tenant_id, p_ids => p_ids, p_tenants => null,
+      p_definitions => p_definitions, p_payloads => p_payloads, p_dedupe_keys => p_dedupe_keys,
+      p_idempotency_keys => null, p_idempotency_ttls_s => null, p_wait_ms => 5000) k loop
       v_ids := array_remove(v_ids, r.requested);
       v_answer := array_replace(v_answer, r.requested, r.existing);
     end loop;
@@ -78,29 +79,22 @@ begin
   v_stopped := f.stop and f.failed + f.canceled > 0;
   v_free := not v_stopped and f.turn is null and f.succeeded + f.failed + f.canceled = f.total;
   begin
-    with c as (
-      insert into plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source,
-                              correlation_id, dedupe_key, limit_key, payload, parent_id, root_id, fan_out_id, fan_out_index, depth)
-      select i.id, p_parent.tenant_id, v_now, v_now + make_interval(secs => i.delay_s), i.timeout_s, coalesce(i.priority, d.priority, 100),
-             coalesce(i.max_attempts, case when d.inherits_attempts then p_parent.max_attempts end, d.max_attempts, 5), i.definition, coalesce(i.queue, d.queue, 'default'), 'system', p_parent.correlation_id,
-             i.dedupe_key, i.limit_key, i.payload, p_parent.id, f.root_id, f.id, f.total + row_number() over (order by i.n) - 1, f.depth
-      from unnest(p_ids, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts, p_timeouts_s, p_delays_s, p_dedupe_keys, p_limit_keys)
-           with ordinality i(id, definition, payload, queue, priority, max_attempts, timeout_s, delay_s, dedupe_key, limit_key, n)
-      left join plait.definitions d on d.name = i.definition
-      where i.id = any(v_ids)
-      returning *
-    ), s as (
-      select c.*, v_stopped or f.serial and not (v_free and c.fan_out_index = f.total) as waits from c
-    ), l as (
-      insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition, dedupe_key, limit_key,
-                              root_id, fan_out_id, wait_on, tied)
-      select s.id, s.tenant_id, case when not s.waits and s.scheduled_for > v_now then s.scheduled_for else v_now end, s.priority, s.max_attempts,
-             case when s.waits then 'waiting' when s.scheduled_for > v_now then 'scheduled' else 'queued' end::plait.status, v_metered, s.queue,
-             plait._lane(s.definition, s.tenant_id, s.limit_key), s.definition, s.dedupe_key, s.limit_key, s.root_id, s.fan_out_id,
-             case when s.waits then 'turn' end, exists (select from plait.definitions d where d.name = s.definition and d.kind = 'node')
-      from s returning queue, state
-    )
-    select array_agg(distinct queue) filter (where state = 'queued') into v_queues from l;
+    select i.o_queues into v_queues from plait._insert_jobs(
+      p_now => v_now, p_ids => p_ids, p_definitions => p_definitions, p_payloads => v_payloads,
+      p_source => 'system', p_tenant => p_parent.tenant_id, p_queues => p_queues,
+      p_priorities => p_priorities, p_max_attempts => p_max_attempts, p_delays_s => p_delays_s,
+      p_timeouts_s => p_timeouts_s, p_dedupe_keys => p_dedupe_keys, p_limit_keys => p_limit_keys,
+      p_correlation_id => p_parent.correlation_id,
+      p_only => case when cardinality(v_ids) < cardinality(p_ids) then v_ids end,
+      p_metered => v_metered, p_fan_out => f,
+      p_indexes => array(
+        select f.total - 1 + (count(*) filter (
+                 where cardinality(v_ids) = cardinality(p_ids) or u.id = any(v_ids))
+               over (order by u.n))::int
+        from unnest(p_ids) with ordinality u(id, n) order by u.n),
+      p_turn_from => case when v_stopped then f.total
+                          when f.serial then f.total + v_free::int end,
+      p_parent_attempts => p_parent.max_attempts) i;
   exception when unique_violation then
     raise exception 'a job id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
   end;

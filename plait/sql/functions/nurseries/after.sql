@@ -26,8 +26,12 @@ begin
     raise exception 'there is no job %', "after".job using errcode = 'PL008';
   end if;
   perform plait._add_follow_ups(
-    j, array[v_id], array["after".definition], array["after".payload::text], array["after".queue], array["after".priority],
-    array["after".max_attempts], array[extract(epoch from "after".timeout)::float8], array[extract(epoch from "after".delay)::float8],
-    case when "after".dedupe_key is not null then array["after".dedupe_key] end, array["after".limit_key]);
+    p_job => j, p_ids => array[v_id], p_definitions => array["after".definition],
+    p_payloads => array["after".payload::text], p_queues => array["after".queue],
+    p_priorities => array["after".priority], p_max_attempts => array["after".max_attempts],
+    p_timeouts_s => array[extract(epoch from "after".timeout)::float8],
+    p_delays_s => array[extract(epoch from "after".delay)::float8],
+    p_dedupe_keys => case when "after".dedupe_key is not null then array["after".dedupe_key] end,
+    p_limit_keys => array["after".limit_key]);
   return v_id;
 end $$;

@@ -51,8 +51,11 @@ begin
         p_on_dependency_failures => array_fill('run'::text, array[cardinality(p_ids)])) k on k.requested = i.id
       order by i.n);
   else
-    perform plait._add_follow_ups(j, p_ids, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_timeouts_s, p_delays_s,
-                             p_dedupe_keys, p_limit_keys);
+    perform plait._add_follow_ups(
+      p_job => j, p_ids => p_ids, p_definitions => p_definitions, p_payloads => p_payloads,
+      p_queues => p_queues, p_priorities => p_priorities, p_max_attempts => p_max_attempts,
+      p_timeouts_s => p_timeouts_s, p_delays_s => p_delays_s, p_dedupe_keys => p_dedupe_keys,
+      p_limit_keys => p_limit_keys);
     o_ids := p_ids;
   end if;
   insert into plait.steps (job_id, tenant_id, at, seq, occurrence, attempt, name, kind, hash, branch, finished, value)

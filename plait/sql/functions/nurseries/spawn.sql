@@ -52,7 +52,12 @@ begin
     perform plait._own_nursery(j);
   end if;
   return (plait._spawn(
-    j, v_nursery, array[v_id], array[spawn.definition], array[spawn.payload::text], array[spawn.queue], array[spawn.priority],
-    array[spawn.max_attempts], array[extract(epoch from spawn.timeout)::float8], array[extract(epoch from spawn.delay)::float8],
-    case when spawn.dedupe_key is not null then array[spawn.dedupe_key] end, array[spawn.limit_key], true))[1];
+    p_parent => j, p_nursery => v_nursery, p_ids => array[v_id],
+    p_definitions => array[spawn.definition], p_payloads => array[spawn.payload::text],
+    p_queues => array[spawn.queue], p_priorities => array[spawn.priority],
+    p_max_attempts => array[spawn.max_attempts],
+    p_timeouts_s => array[extract(epoch from spawn.timeout)::float8],
+    p_delays_s => array[extract(epoch from spawn.delay)::float8],
+    p_dedupe_keys => case when spawn.dedupe_key is not null then array[spawn.dedupe_key] end,
+    p_limit_keys => array[spawn.limit_key], p_in_transaction => true))[1];
 end $$;

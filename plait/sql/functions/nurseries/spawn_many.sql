@@ -41,14 +41,21 @@ begin
     if p_nursery is null then
       perform plait._own_nursery(j);
     end if;
-    o_ids := plait._spawn(j, coalesce(p_nursery, p_job), p_ids, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts,
-                          p_timeouts_s, p_delays_s, p_dedupe_keys, p_limit_keys);
+    o_ids := plait._spawn(
+      p_parent => j, p_nursery => coalesce(p_nursery, p_job), p_ids => p_ids,
+      p_definitions => p_definitions, p_payloads => p_payloads, p_queues => p_queues,
+      p_priorities => p_priorities, p_max_attempts => p_max_attempts,
+      p_timeouts_s => p_timeouts_s, p_delays_s => p_delays_s, p_dedupe_keys => p_dedupe_keys,
+      p_limit_keys => p_limit_keys);
   elsif j.parent_id is null then
     raise exception 'job % has no parent, so it cannot have siblings', p_job using errcode = 'PL009';
   else
     select * into p from plait.jobs where id = j.parent_id;
-    o_ids := plait._spawn(p, j.fan_out_id, p_ids, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts,
-                          p_timeouts_s, p_delays_s, p_dedupe_keys, p_limit_keys);
+    o_ids := plait._spawn(
+      p_parent => p, p_nursery => j.fan_out_id, p_ids => p_ids, p_definitions => p_definitions,
+      p_payloads => p_payloads, p_queues => p_queues, p_priorities => p_priorities,
+      p_max_attempts => p_max_attempts, p_timeouts_s => p_timeouts_s, p_delays_s => p_delays_s,
+      p_dedupe_keys => p_dedupe_keys, p_limit_keys => p_limit_keys);
   end if;
   insert into plait.steps (job_id, tenant_id, at, seq, occurrence, attempt, name, kind, hash, branch, finished, value)
   values (p_job, l.tenant_id, plait.now(), p_seq, p_occurrence, p_attempt, p_name, 'spawn', p_hash, p_branch, p_finished,

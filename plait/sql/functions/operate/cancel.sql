@@ -33,7 +33,9 @@ begin
     perform plait._notify('cancel ' || v_live.worker);
     return 'running';
   end if;
-  perform plait._make_final(v_live, plait.now(), 'canceled', 'canceled', 'canceled', p_reason);
+  perform plait._make_final(
+    p_live => v_live, p_now => plait.now(), p_status => 'canceled', p_final => 'canceled',
+    p_reason => 'canceled', p_error => p_reason);
   perform plait._fan_in(plait.now(), array[p_job], array[v_live.fan_out_id], array['canceled'::plait.status]);
   return 'canceled';
 end $$;

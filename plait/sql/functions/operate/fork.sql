@@ -40,14 +40,13 @@ begin
   if v_metered then
     perform plait._reserve_quota(v_tenant, 1);
   end if;
-  insert into plait.jobs (id, tenant_id, created_at, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, limit_key,
-                          payload, forked_from, node)
-  values (v_id, v_tenant, v_now, j.timeout_s, j.priority, j.max_attempts, j.definition, j.queue, 'manual', j.correlation_id, j.limit_key,
-          j.payload, p_job, j.node);
-  insert into plait.live (job_id, tenant_id, run_at, attempt, priority, max_attempts, state, metered, queue, lane, definition, limit_key, tied)
-  values (v_id, v_tenant, v_now, 1, j.priority, j.max_attempts, 'queued', v_metered, j.queue,
-          plait._lane(j.definition, v_tenant, j.limit_key, coalesce('n:' || j.node, '')), j.definition, j.limit_key,
-          exists (select from plait.definitions d where d.name = j.definition and d.kind = 'node'));
+  perform plait._insert_jobs(
+    p_now => v_now, p_ids => array[v_id], p_definitions => array[j.definition],
+    p_payloads => array[j.payload], p_source => 'manual', p_tenant => v_tenant,
+    p_queues => array[j.queue], p_priorities => array[j.priority::int],
+    p_max_attempts => array[j.max_attempts::int], p_timeouts_s => array[j.timeout_s],
+    p_limit_keys => array[j.limit_key], p_correlation_id => j.correlation_id,
+    p_nodes => array[j.node], p_metered => v_metered, p_forked_from => p_job);
   insert into plait.attempts (job_id, tenant_id, finished_at, attempt, status, reason)
   values (v_id, v_tenant, v_now, 1, 'released', 'forked');
   insert into plait.steps (job_id, tenant_id, fan_out_id, at, due_at, seq, occurrence, attempt, done, name, kind, hash, value, error, branch, finished)

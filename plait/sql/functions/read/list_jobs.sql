@@ -14,7 +14,9 @@ create or replace function plait.list_jobs(
 ) returns setof plait.job
 language sql stable security definer set search_path = plait, pg_temp as $$
   select (s.job).* from plait.search_jobs(
-    p_tenant, p_all, p_statuses, p_queue, p_definition, p_correlation_id => p_correlation_id, p_parent => p_parent, p_root => p_root,
-    p_fan_out => p_fan_out, p_has_children => p_has_children, p_before => p_before, p_limit => p_limit) s
+    p_tenant => p_tenant, p_all => p_all, p_statuses => p_statuses, p_queue => p_queue,
+    p_definition => p_definition, p_correlation_id => p_correlation_id, p_parent => p_parent,
+    p_root => p_root, p_fan_out => p_fan_out, p_has_children => p_has_children,
+    p_before => p_before, p_limit => p_limit) s
   where (s.job).id is not null
 $$;

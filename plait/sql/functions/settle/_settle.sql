@@ -42,7 +42,9 @@ begin
     if p_attempts[1] <> any(p_attempts) then
       p_outcomes := array_fill('succeeded'::text, array[cardinality(p_jobs)]);
     else
-      v_done := plait._settle_succeeded(p_worker, p_now, p_attempts[1], p_jobs, p_jobs, p_attempts, p_results, p_ran_ms);
+      v_done := plait._settle_succeeded(
+        p_worker => p_worker, p_now => p_now, p_attempt => p_attempts[1], p_succeeded => p_jobs,
+        p_jobs => p_jobs, p_attempts => p_attempts, p_results => p_results, p_ran_ms => p_ran_ms);
       v_settled := v_done.o_n;
       v_ended := v_done.o_children;
       v_fan_outs := v_done.o_fan_outs;
@@ -60,7 +62,9 @@ begin
       perform set_config('lock_timeout', '20ms', true);
     end if;
     if v_succeeded is not null then
-      v_done := plait._settle_succeeded(p_worker, p_now, v_attempt, v_succeeded, p_jobs, p_attempts, p_results, p_ran_ms);
+      v_done := plait._settle_succeeded(
+        p_worker => p_worker, p_now => p_now, p_attempt => v_attempt, p_succeeded => v_succeeded,
+        p_jobs => p_jobs, p_attempts => p_attempts, p_results => p_results, p_ran_ms => p_ran_ms);
       v_settled := v_settled + v_done.o_n;
       if v_done.o_children is not null then
         v_ended := v_ended || v_done.o_children;
@@ -147,7 +151,10 @@ begin
     perform set_config('lock_timeout', '20ms', true);
   end if;
   if v_settled < cardinality(p_jobs) then  -- the others are stale, or tied
-    v_done := plait._settle_tied(p_worker, p_now, p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
+    v_done := plait._settle_tied(
+      p_worker => p_worker, p_now => p_now, p_jobs => p_jobs, p_attempts => p_attempts,
+      p_outcomes => p_outcomes, p_results => p_results, p_details => p_details,
+      p_ran_ms => p_ran_ms);
     v_settled := v_settled + v_done.o_n;
     v_ended := v_ended || v_done.o_ended;
     v_fan_outs := v_fan_outs || v_done.o_fan_outs;
@@ -178,7 +185,9 @@ begin
   end if;
 
   if v_ended is not null or v_returned is not null then
-    perform plait._fan_in(p_now, v_ended, v_fan_outs, v_finals, v_returned, v_outcomes);
+    perform plait._fan_in(
+      p_now => p_now, p_jobs => v_ended, p_fan_outs => v_fan_outs, p_finals => v_finals,
+      p_returned => v_returned, p_outcomes => v_outcomes);
   end if;
   if v_settled = cardinality(p_jobs) then
     return null;

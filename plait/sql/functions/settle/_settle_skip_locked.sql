@@ -25,10 +25,16 @@ begin
           left join plait.live l on l.job_id = u.id and l.attempt = u.attempt and l.worker + 0 = p_worker) x;
   if v_free is not null then
     o_stale := array(select v_free[s] from unnest(plait._settle(
-      p_worker, p_now, array(select p_jobs[n] from unnest(v_free) n), array(select p_attempts[n] from unnest(v_free) n),
-      case when p_outcomes is not null then array(select p_outcomes[n] from unnest(v_free) n) end,
-      case when p_results is not null then array(select p_results[n] from unnest(v_free) n) end,
-      case when p_details is not null then array(select p_details[n] from unnest(v_free) n) end,
-      case when p_ran_ms is not null then array(select p_ran_ms[n] from unnest(v_free) n) end)) s);
+      p_worker => p_worker, p_now => p_now,
+      p_jobs => array(select p_jobs[n] from unnest(v_free) n),
+      p_attempts => array(select p_attempts[n] from unnest(v_free) n),
+      p_outcomes => case when p_outcomes is not null
+        then array(select p_outcomes[n] from unnest(v_free) n) end,
+      p_results => case when p_results is not null
+        then array(select p_results[n] from unnest(v_free) n) end,
+      p_details => case when p_details is not null
+        then array(select p_details[n] from unnest(v_free) n) end,
+      p_ran_ms => case when p_ran_ms is not null
+        then array(select p_ran_ms[n] from unnest(v_free) n) end)) s);
   end if;
 end $$;

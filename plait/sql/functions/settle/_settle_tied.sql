@@ -39,7 +39,9 @@ begin
     v_started := greatest(l.run_at, p_now - make_interval(secs => least(greatest(0, coalesce(r.ran_ms, 3.2e12)), 3.2e12) / 1000));
     v_final := case when r.outcome <> 'succeeded' then plait._final_status(case when r.outcome = 'canceled' then coalesce(l.cancel_requested, l.cancel_by) else l.cancel_requested end, r.outcome, r.permanent, l.failed_attempts, l.max_attempts) end;
     if r.outcome = 'succeeded' and not exists (select from plait.fan_outs f where f.id = l.job_id and f.decided_at is null) then
-      perform plait._make_final(l, p_now, 'succeeded', 'succeeded', null, null, r.result, v_started);
+      perform plait._make_final(
+        p_live => l, p_now => p_now, p_status => 'succeeded', p_final => 'succeeded',
+        p_reason => null, p_error => null, p_result => r.result, p_started_at => v_started);
       o_ended := o_ended || l.job_id; o_fan_outs := o_fan_outs || l.fan_out_id; o_finals := o_finals || 'succeeded'::plait.status;
       continue;
     end if;
@@ -47,7 +49,9 @@ begin
        and plait._has_open_children(l.job_id) then
       v_final := 'canceled';  -- it has returned, but its children must stop
     end if;
-    perform plait._suspend(l, p_now, 'fan_out ' || l.job_id, null, r.result, v_started);
+    perform plait._suspend(
+      p_live => l, p_now => p_now, p_wait_on => 'fan_out ' || l.job_id, p_wake_at => null,
+      p_result => r.result, p_started_at => v_started);
     if v_final is not null then
       update plait.attempts set status = case when v_final = 'canceled' then 'canceled' else r.outcome end::plait.outcome,
         reason = coalesce(r.reason, case v_final when 'dead_letter' then 'attempts_exhausted' when 'failed' then 'permanent'

@@ -24,16 +24,24 @@ declare
   r       record;
 begin
   perform plait._require_read_committed();
-  perform plait._check_outcomes(p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
+  perform plait._check_outcomes(
+    p_jobs => p_jobs, p_attempts => p_attempts, p_outcomes => p_outcomes, p_results => p_results,
+    p_details => p_details, p_ran_ms => p_ran_ms);
   if exists (select from unnest(p_jobs, p_attempts) x(job, attempt) group by job, attempt having count(*) > 1) then
     raise exception 'an attempt is named twice in one batch' using errcode = 'PL001';
   end if;
   if p_careful then
-    r := plait._settle_skip_locked(p_worker, plait._now_after_xid(), p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
+    r := plait._settle_skip_locked(
+      p_worker => p_worker, p_now => plait._now_after_xid(), p_jobs => p_jobs,
+      p_attempts => p_attempts, p_outcomes => p_outcomes, p_results => p_results,
+      p_details => p_details, p_ran_ms => p_ran_ms);
     v_stale := r.o_stale;
     v_busy := r.o_busy;
   else
-    v_stale := plait._settle(p_worker, plait._now_after_xid(), p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
+    v_stale := plait._settle(
+      p_worker => p_worker, p_now => plait._now_after_xid(), p_jobs => p_jobs,
+      p_attempts => p_attempts, p_outcomes => p_outcomes, p_results => p_results,
+      p_details => p_details, p_ran_ms => p_ran_ms);
   end if;
   return query
     select x.id, x.attempt, case when x.n = any(v_busy) then null else not coalesce(x.n = any(v_stale), false) end, v.status::text

@@ -28,11 +28,13 @@ begin
   for v_pass in 1..10 loop
     v_held := null;
     select e.existing into v_held from plait.enqueue_many(
-      array[p_id], array[p_definition], array[p_payload], p_tenants => array[v_tenant], p_queues => array[p_queue],
-      p_priorities => array[p_priority], p_max_attempts => array[p_max_attempts], p_scheduled_for => array[p_scheduled_for],
-      p_delays_s => array[p_delay_s], p_timeouts_s => array[p_timeout_s], p_dedupe_keys => array[p_dedupe_key],
-      p_limit_keys => array[p_limit_key], p_correlation_ids => array[p_correlation_id], p_in_transaction => p_in_transaction,
-      p_wait_ms => p_wait_ms, p_defaults => p_defaults) e;
+      p_ids => array[p_id], p_definitions => array[p_definition], p_payloads => array[p_payload],
+      p_tenants => array[v_tenant], p_queues => array[p_queue],
+      p_priorities => array[p_priority], p_max_attempts => array[p_max_attempts],
+      p_scheduled_for => array[p_scheduled_for], p_delays_s => array[p_delay_s],
+      p_timeouts_s => array[p_timeout_s], p_dedupe_keys => array[p_dedupe_key],
+      p_limit_keys => array[p_limit_key], p_correlation_ids => array[p_correlation_id],
+      p_in_transaction => p_in_transaction, p_wait_ms => p_wait_ms, p_defaults => p_defaults) e;
     o_job := coalesce(v_held, p_id);
     o_started := o_job = p_id;
     begin

@@ -55,8 +55,10 @@ begin
     v_due := p_instant + make_interval(secs => t.jitter_s * ((hashtextextended(t.id::text || extract(epoch from p_instant), 0) & 1048575) / 1048576.0));
     begin
       select e.existing into o_job from plait.enqueue_many(
-        array[v_id], array[t.definition], array[p_payload::text], p_tenants => array[t.tenant_id], p_queues => array[t.queue],
-        p_priorities => array[t.priority::int], p_max_attempts => array[t.max_attempts::int],
+        p_ids => array[v_id], p_definitions => array[t.definition],
+        p_payloads => array[p_payload::text], p_tenants => array[t.tenant_id],
+        p_queues => array[t.queue], p_priorities => array[t.priority::int],
+        p_max_attempts => array[t.max_attempts::int],
         p_scheduled_for => case when v_due > p_now then array[v_due] end,
         p_timeouts_s => case when t.timeout_s is not null then array[t.timeout_s] end,
         p_dedupe_keys => case when p_dedupe_key is not null then array[p_dedupe_key] end,

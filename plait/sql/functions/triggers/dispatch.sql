@@ -43,7 +43,10 @@ begin
         x(trigger uuid, payload json, dedupe_key text, correlation_id text, limit_key text, error text)
       join plait.triggers t on t.id = x.trigger order by t.id
     loop
-      select * into v_made from plait._fire(f.trigger_row, v_now, null, e.event, f.payload, f.dedupe_key, f.correlation_id, f.limit_key, f.error);
+      select * into v_made from plait._fire(
+        t => f.trigger_row, p_now => v_now, p_instant => null, p_event => e.event,
+        p_payload => f.payload, p_dedupe_key => f.dedupe_key,
+        p_correlation_id => f.correlation_id, p_limit_key => f.limit_key, p_error => f.error);
       v_jobs := v_jobs + (v_made.o_outcome = 'enqueued')::int;
       if v_made.o_outcome = 'refused' then
         v_error := concat_ws('; ', v_error, f.label || ': ' || (

@@ -37,8 +37,10 @@ begin
     if (f.instant > p_cursor and f.instant <= p_upto) is not true then
       raise exception 'an instant must be between the cursor and now, got %', f.instant using errcode = 'PL001';
     end if;
-    v_fired := v_fired + coalesce(((plait._fire(t, v_now, f.instant, null, f.payload, f.dedupe_key, f.correlation_id, f.limit_key,
-                                                f.error)).o_outcome = 'enqueued')::int, 0);
+    v_fired := v_fired + coalesce(((plait._fire(
+      t => t, p_now => v_now, p_instant => f.instant, p_event => null, p_payload => f.payload,
+      p_dedupe_key => f.dedupe_key, p_correlation_id => f.correlation_id,
+      p_limit_key => f.limit_key, p_error => f.error)).o_outcome = 'enqueued')::int, 0);
     select * into t from plait.triggers where id = t.id;  -- its last job may be a new one
   end loop;
   update plait.triggers set cursor_at = p_upto, next_at = p_next, missed = missed + p_missed, error = left(p_error, 2000) where id = t.id;

@@ -28,8 +28,11 @@ begin
     select * into f from plait.fires h where h.trigger_id = t.id and h.outcome = 'held' order by h.instant limit 1;
     continue when not found;
     begin
-      perform plait._fire(t, v_now, f.instant, null, f.held -> 'payload', f.held ->> 'dedupe_key', f.held ->> 'correlation_id',
-                          f.held ->> 'limit_key', null, f.id);
+      perform plait._fire(
+        t => t, p_now => v_now, p_instant => f.instant, p_event => null,
+        p_payload => f.held -> 'payload', p_dedupe_key => f.held ->> 'dedupe_key',
+        p_correlation_id => f.held ->> 'correlation_id', p_limit_key => f.held ->> 'limit_key',
+        p_error => null, p_held => f.id);
       v_n := v_n + 1;
     exception when lock_not_available or sqlstate 'PL016' then
       v_busy := v_busy + 1;   -- a user's transaction holds what it needs: a later call tries again

@@ -24,7 +24,9 @@ begin
     order by v.job_id for update skip locked
   loop
     continue when cardinality(plait._lock_affected_fan_outs(array[l.job_id])) = 0;   -- left to the next call, or to rescue
-    perform plait._make_final(l, p_now, 'canceled', 'canceled', p_reason, l.cancel_reason);
+    perform plait._make_final(
+      p_live => l, p_now => p_now, p_status => 'canceled', p_final => 'canceled',
+      p_reason => p_reason, p_error => l.cancel_reason);
     v_n := v_n + 1;
     v_ended := v_ended || l.job_id;
     v_fans := v_fans || l.fan_out_id;

@@ -63,7 +63,11 @@ begin
     v_buried := v_alone and l.losses >= p_max_losses;
     continue when (v_buried or l.cancel_requested is not null) and cardinality(plait._lock_affected_fan_outs(array[l.job_id])) = 0;  -- held: the next call
     if l.cancel_requested is not null then
-      perform plait._make_final(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason, 'its worker was lost after a cancellation was requested'));
+      perform plait._make_final(
+        p_live => l, p_now => v_now, p_status => 'canceled', p_final => 'canceled',
+        p_reason => 'cancel_forced',
+        p_error => coalesce(l.cancel_reason,
+                            'its worker was lost after a cancellation was requested'));
       o_canceled := o_canceled + 1;
       v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'canceled'::plait.status;
     elsif v_buried and l.tied and plait._has_open_children(l.job_id) then
@@ -73,7 +77,11 @@ begin
       v_returned := v_returned || l.job_id;
       o_dead := o_dead + 1;
     elsif v_buried then
-      perform plait._make_final(l, v_now, 'lost', 'dead_letter', 'worker_lost', format('its worker was lost %s times while no other suspect ran on it', l.losses));
+      perform plait._make_final(
+        p_live => l, p_now => v_now, p_status => 'lost', p_final => 'dead_letter',
+        p_reason => 'worker_lost',
+        p_error => format('its worker was lost %s times while no other suspect ran on it',
+                          l.losses));
       o_dead := o_dead + 1;
       v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'dead_letter'::plait.status;
     else
@@ -113,13 +121,21 @@ begin
     order by v.job_id limit p_limit for update skip locked
   loop
     continue when cardinality(plait._lock_affected_fan_outs(array[l.job_id])) = 0;
-    perform plait._make_final(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason,
-      case when l.cancel_by is null then 'its handler did not stop when asked' else 'its handler did not end within its grace period' end));
+    perform plait._make_final(
+      p_live => l, p_now => v_now, p_status => 'canceled', p_final => 'canceled',
+      p_reason => 'cancel_forced',
+      p_error => coalesce(
+        l.cancel_reason,
+        case when l.cancel_by is null then 'its handler did not stop when asked'
+             else 'its handler did not end within its grace period' end));
     o_canceled := o_canceled + 1;
     v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'canceled'::plait.status;
   end loop;
   if cardinality(v_ended) > 0 or v_returned is not null then
-    perform plait._fan_in(v_now, v_ended, v_fans, v_finals, v_returned, array(select 'dead_letter'::plait.status from unnest(v_returned)));
+    perform plait._fan_in(
+      p_now => v_now, p_jobs => v_ended, p_fan_outs => v_fans, p_finals => v_finals,
+      p_returned => v_returned,
+      p_outcomes => array(select 'dead_letter'::plait.status from unnest(v_returned)));
     v_ended := '{}'; v_fans := '{}'; v_finals := '{}';
   end if;
 

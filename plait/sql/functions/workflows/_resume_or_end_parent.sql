@@ -27,20 +27,32 @@ begin
       select * into a from plait.attempts t where t.job_id = l.job_id and t.attempt = l.attempt;  -- how its handler ended
       o_final := coalesce(p_fan_out.parent_final, case p_fan_out.decision when 'succeeded' then 'succeeded' else 'failed' end::plait.status);
       perform plait._make_final(
-        l, p_now, case o_final when 'dead_letter' then 'failed' else o_final::text end::plait.outcome, o_final,
-        case when p_fan_out.parent_final is not null then a.reason when o_final = 'failed' then 'children_failed' end,
-        case when p_fan_out.parent_final is not null then a.error when o_final = 'failed' then plait._describe_failed_children(p_fan_out) end, a.result,
+        p_live => l, p_now => p_now,
+        p_status => case o_final when 'dead_letter' then 'failed'
+                                 else o_final::text end::plait.outcome,
+        p_final => o_final,
+        p_reason => case when p_fan_out.parent_final is not null then a.reason
+                         when o_final = 'failed' then 'children_failed' end,
+        p_error => case when p_fan_out.parent_final is not null then a.error
+                        when o_final = 'failed'
+                          then plait._describe_failed_children(p_fan_out) end,
+        p_result => a.result,
         p_failure => case when p_fan_out.parent_final is not null then a.failure end);
     elsif p_fan_out.strategy = 'after' and p_fan_out.decision = 'failed' then
       o_final := 'canceled';
-      perform plait._make_final(l, p_now, 'canceled', o_final, 'dependency_failed', 'a job that it depended on did not succeed');
+      perform plait._make_final(
+        p_live => l, p_now => p_now, p_status => 'canceled', p_final => o_final,
+        p_reason => 'dependency_failed', p_error => 'a job that it depended on did not succeed');
     elsif p_fan_out.on_timeout is not null then
       n := plait._node_job_outcome(p_fan_out, l.definition);
       o_final := n.o_final;
       if o_final is null then
         perform plait._resume_job(l);
       else
-        perform plait._make_final(l, p_now, o_final::text::plait.outcome, o_final, n.o_reason, n.o_error, n.o_result);
+        perform plait._make_final(
+          p_live => l, p_now => p_now, p_status => o_final::text::plait.outcome,
+          p_final => o_final, p_reason => n.o_reason, p_error => n.o_error,
+          p_result => n.o_result);
       end if;
     else
       perform plait._resume_job(l);

@@ -9,7 +9,8 @@
 --
 -- Returns suspended, opened if the job does not wait yet (p_suspend), stale when the lease is lost,
 -- or canceled when the job was asked to stop. May be sent again. Children inherit tenant, root and
--- correlation id. Missing arrays and null elements take the definition's defaults.
+-- correlation id. Missing arrays and null elements take the definition's defaults; the single
+-- element of p_definitions, p_queues, p_priorities or p_max_attempts stands for all children.
 create or replace function plait.open_fan_out(
   p_worker int, p_job uuid, p_attempt int,
   p_fan_out uuid, p_name text, p_occurrence int, p_seq int, p_hash text,
@@ -25,6 +26,7 @@ declare
   v_now      timestamptz := plait._now_after_xid();
   l          plait.live;
   j          plait.jobs;
+  v_fan_out  plait.fan_outs;
   v_total    int := cardinality(p_ids);
   v_payloads json[];
   v_metered  boolean;
@@ -55,8 +57,9 @@ begin
     raise exception 'the timeout of a fan-out must be more than 0 and at most 100 years, got % s', p_timeout_s using errcode = 'PL001';
   end if;
   v_payloads := plait._check_jobs(
-    v_now, p_ids, null, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, null, null,
-    p_timeouts_s, null, null, null, p_limit_keys, null, 'system');
+    p_now => v_now, p_ids => p_ids, p_definitions => p_definitions, p_payloads => p_payloads,
+    p_queues => p_queues, p_priorities => p_priorities, p_max_attempts => p_max_attempts,
+    p_timeouts_s => p_timeouts_s, p_limit_keys => p_limit_keys);
   perform plait._require_active(p_definitions);
   v_metered := exists (select from plait.tenants t where t.id = l.tenant_id and t.max_queued is not null);
   if v_metered then
@@ -67,30 +70,14 @@ begin
                               early, streamed, nested, cancel_remaining, cancel_on_parent_failure, strategy, cancel_late)
   values (p_fan_out, l.tenant_id, p_job, coalesce(j.root_id, p_job), v_now, v_now + make_interval(secs => p_timeout_s), p_timeout_s,
           coalesce(j.depth, 0) + 1, v_total, p_needed, case when not p_suspend then null when p_streamed then 1 else v_total end,
-          p_early, p_streamed, p_nested, p_cancel_remaining, p_cancel_on_parent_failure, p_strategy, p_cancel_late);
-  with c as (
-    insert into plait.jobs (id, tenant_id, created_at, timeout_s, priority, max_attempts, definition, queue, source, correlation_id,
-                            limit_key, payload, parent_id, root_id, fan_out_id, fan_out_index, depth)
-    select i.id, l.tenant_id, v_now, i.timeout_s, coalesce(i.priority, d.priority, 100), coalesce(i.max_attempts, case when d.inherits_attempts then l.max_attempts end, d.max_attempts, 5),
-           i.definition, coalesce(i.queue, d.queue, 'default'), 'system', j.correlation_id, i.limit_key, i.payload,
-           p_job, coalesce(j.root_id, p_job), p_fan_out, i.n - 1, coalesce(j.depth, 0) + 1
-    from unnest(p_ids, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts, p_timeouts_s, p_limit_keys) with ordinality
-         i(id, definition, payload, queue, priority, max_attempts, timeout_s, limit_key, n)
-    left join plait.definitions d on d.name = i.definition
-    returning id, priority, max_attempts, definition, queue, limit_key, root_id
-  ), w as (
-    insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition, limit_key,
-                            root_id, fan_out_id, tied)
-    select c.id, l.tenant_id, v_now, c.priority, c.max_attempts, 'queued', v_metered, c.queue,
-           case when d.kind = 'node' then 'leader'
-                when c.limit_key is not null then 'k:' || c.definition || ':' || l.tenant_id || ':' || c.limit_key
-                when d.max_running is not null or d.rate_count is not null then 'd:' || c.definition
-                else '' end,
-           c.definition, c.limit_key, c.root_id, p_fan_out, coalesce(d.kind = 'node', false)
-    from c left join plait.definitions d on d.name = c.definition
-    returning queue
-  )
-  select array_agg(distinct queue) into v_queues from w;
+          p_early, p_streamed, p_nested, p_cancel_remaining, p_cancel_on_parent_failure, p_strategy, p_cancel_late)
+  returning * into v_fan_out;
+  select i.o_queues into v_queues from plait._insert_jobs(
+    p_now => v_now, p_ids => p_ids, p_definitions => p_definitions, p_payloads => v_payloads,
+    p_source => 'system', p_tenant => l.tenant_id, p_queues => p_queues,
+    p_priorities => p_priorities, p_max_attempts => p_max_attempts, p_timeouts_s => p_timeouts_s,
+    p_limit_keys => p_limit_keys, p_correlation_id => j.correlation_id, p_metered => v_metered,
+    p_fan_out => v_fan_out, p_parent_attempts => l.max_attempts) i;
   perform plait._store_search_values(p_ids, p_definitions);
   perform plait._set_deadlines(p_ids, p_definitions);
   if v_metered then

@@ -36,7 +36,9 @@ begin
     end if;
     continue when v_live.state = 'running' or cardinality(plait._lock_affected_fan_outs(array[v_live.job_id])) = 0;
     v_error := plait._deadline_error(k.deadline_s, true);
-    perform plait._make_final(v_live, v_now, 'timeout', 'failed', 'deadline', v_error ->> 'error', p_failure => v_error -> 'failure');
+    perform plait._make_final(
+      p_live => v_live, p_now => v_now, p_status => 'timeout', p_final => 'failed',
+      p_reason => 'deadline', p_error => v_error ->> 'error', p_failure => v_error -> 'failure');
     update plait.deadlines set due_at = null where job_id = k.job_id;
     v_ended := v_ended || v_live.job_id; v_fans := v_fans || v_live.fan_out_id; v_finals := v_finals || 'failed'::plait.status;
     o_timed_out := o_timed_out + 1;
