@@ -8,6 +8,8 @@ from typing import Final
 
 
 class Status(StrEnum):
+    """The status of a job."""
+
     SCHEDULED = "scheduled"
     QUEUED = "queued"
     RUNNING = "running"
@@ -20,6 +22,7 @@ class Status(StrEnum):
 
     @property
     def final(self) -> bool:
+        """Whether a job with this status has ended."""
         return self not in LIVE
 
 

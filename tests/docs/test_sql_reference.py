@@ -2,7 +2,6 @@
 
 import importlib
 import re
-from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest
@@ -47,7 +46,7 @@ def test_no_example_shows_a_function_of_another_name() -> None:
 
 
 @pytest.fixture
-async def variables(real_database: TestDatabase) -> AsyncIterator[dict[str, str]]:
+async def variables(real_database: TestDatabase) -> dict[str, str]:
     """The psql variables that examples use."""
     app = Plait()
 
@@ -81,7 +80,7 @@ async def variables(real_database: TestDatabase) -> AsyncIterator[dict[str, str]
         "login": TENANT,
     }
     await connection.close()
-    yield {name: str(value) for name, value in made.items()}
+    return {name: str(value) for name, value in made.items()}
 
 
 async def test_every_example_runs(real_database: TestDatabase, variables: dict[str, str]) -> None:
