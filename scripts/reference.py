@@ -13,6 +13,7 @@ from sql_reference import cell, sentence
 from plait.api.access import PREFIX, ROUTES
 from plait.api.application import ROUTERS
 from plait.api.authentication import name_of
+from plait.api.names import TABLES
 from plait.api.problems import STATUS
 from plait.model import errors
 from plait.model.reasons import REASONS, REMEDIES
@@ -61,6 +62,17 @@ def api() -> str:
             "| method | path | description | least role | allowed |",
             "|---|---|---|---|---|",
             *rows,
+            "",
+            "## Field names",
+            "Most fields have the same name over HTTP, in SQL, in Python and on the command line. These have another name over HTTP:",
+            "",
+            "| resource | HTTP | SQL and Python |",
+            "|---|---|---|",
+            *(
+                f"| {resource} | `{name}` | `{own}` |"
+                for resource, names in TABLES.items()
+                for name, own in names.items()
+            ),
             "",
             "## Errors",
             "`application/problem+json`, as RFC 9457 defines it. `type` is `urn:plait:problem:` followed by the error's name. plait's errors:",

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from plait.api.application import build
+from plait.api.names import TABLES
 from plait.cli.failures import ExitCode
 from plait.model.reasons import REASONS
 from plait.runtime.settings import Settings
@@ -54,6 +56,12 @@ def test_the_exit_codes_and_variables_of_the_command_line_exist() -> None:
 def test_every_name_that_plait_exports_is_explained_with_its_parameters() -> None:
     assert python_reference.listed() == python_reference.exported()
     assert python_reference.undescribed() == []
+
+
+def test_every_name_of_the_http_contract_is_in_the_openapi_document() -> None:
+    document = str(build(None).openapi())  # type: ignore[arg-type]  # the document needs no database
+    for resource, names in TABLES.items():
+        assert [name for name in names if f"'{name}'" not in document] == [], resource
 
 
 def test_every_reason_that_the_sources_give_is_listed() -> None:
