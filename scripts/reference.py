@@ -1,14 +1,18 @@
 """Generate docs/reference from the code: `python scripts/reference.py`. A test compares the pages with the code."""
 
+import ast
 import inspect
 import re
+from collections.abc import Iterator
+from enum import StrEnum
+from itertools import pairwise
 from pathlib import Path
 
 import cli_reference
 import python_reference
 import sql_reference
 from fastapi.routing import APIRoute
-from sql_reference import cell, sentence
+from sql_reference import cell, public_text, sentence
 
 from plait.api.access import PREFIX, ROUTES
 from plait.api.application import ROUTERS
@@ -18,7 +22,6 @@ from plait.api.problems import STATUS
 from plait.model import errors
 from plait.model.reasons import REASONS, REMEDIES
 from plait.model.roles import Role
-from plait.model.roles import may as allowed
 from plait.model.states import FINAL, LIVE, MOVES, RETRYABLE, Status
 from plait.runtime.settings import Settings
 from plait.telemetry.catalogue import METRICS
@@ -47,8 +50,9 @@ def api() -> str:
     for name, least in ROUTES.items():
         method, _, path = name.partition(" ")
         said = inspect.getdoc(routes[name].endpoint) if name in routes else "Return the OpenAPI 3.1 document."
-        may = " ".join("yes" if least is None or allowed(role, least) else "·" for role in Role)
-        rows.append(f"| {method} | `{path.removeprefix(PREFIX)}` | {cell(said or '')} | {least or 'anybody'} | {may} |")
+        rows.append(
+            f"| {method} | `{path.removeprefix(PREFIX)}` | {cell(public_text(said or ''))} | {least or 'anybody'} |"
+        )
     return "\n".join(
         [
             "# HTTP API",
@@ -56,11 +60,18 @@ def api() -> str:
             f"All routes except `/healthz`, `/readyz` and `/metrics` are under `{PREFIX}`. Fields, parameters and examples are in the OpenAPI document, "
             f"`{PREFIX}/openapi.json`. [How to use the API](../how-to/api.md).",
             "",
-            f"An API key has one role: {', '.join(f'`{role}`' for role in Role)}. The last column lists, in this order, whether each role may call "
-            "the route. Requests to routes that are not in this table are rejected. A test calls every route with every role.",
+            "## Roles",
+            "An API key has one role. `viewer`, `operator`, `admin` and `super-admin` each include the ones before it. `super-admin` also includes `worker`.",
             "",
-            "| method | path | description | least role | allowed |",
-            "|---|---|---|---|---|",
+            "| role | may |",
+            "|---|---|",
+            *(f"| `{role}` | {cell(about)} |" for role, about in _documented(Role)),
+            "",
+            "## Routes",
+            "Requests to routes that are not in this table are rejected. A test calls every route with every role.",
+            "",
+            "| method | path | description | least role |",
+            "|---|---|---|---|",
             *rows,
             "",
             "## Field names",
@@ -83,6 +94,15 @@ def api() -> str:
             "",
         ]
     )
+
+
+def _documented(enum: type[StrEnum]) -> Iterator[tuple[str, str]]:
+    """The values of an enumeration, each with the text below it."""
+    [tree] = ast.parse(inspect.getsource(enum)).body
+    assert isinstance(tree, ast.ClassDef)
+    for statement, following in pairwise(tree.body):
+        if isinstance(statement, ast.Assign) and isinstance(following, ast.Expr):
+            yield ast.literal_eval(statement.value), ast.literal_eval(following.value)
 
 
 def _kebab(name: str) -> str:

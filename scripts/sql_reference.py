@@ -130,7 +130,7 @@ def page(note: str) -> str:
             lines += [f"## {SUBJECTS[subject]}", ""]
         lines += [*_section(one), ""]
     rows = [
-        f"| `{one.name}` | {cell(sentence(_public_text(one.summary)))} | {', '.join(one.roles) or 'none'} |"
+        f"| `{one.name}` | {cell(sentence(public_text(one.summary)))} | {', '.join(one.roles) or 'none'} |"
         for one in sorted(every, key=lambda one: one.name)
         if not one.examples
     ]
@@ -158,9 +158,9 @@ def _contents(public: list[Function]) -> Iterator[str]:
 
 def _section(one: Function) -> Iterator[str]:
     yield f"### {one.name}"
-    yield sentence(_public_text(one.summary))
+    yield sentence(public_text(one.summary))
     if one.details:
-        yield _public_text(one.details)
+        yield public_text(one.details)
     yield ""
     yield "```sql"
     yield from "\n".join(one.examples).splitlines()
@@ -203,7 +203,7 @@ def _resolved(one: Function, clause: str) -> str:
         [path] = SQL.glob(f"functions/*/{name}.sql")
         text = text.replace(f"as {name}", _parse(path).clauses[clause])
     text = re.sub(r"(?<!`)\bas (\w+)(?=$|[;,])", r"as [`\1`](#\1)", text)
-    return _marked(_public_text(text)).replace("nothing;", "none;") if text != "nothing" else "none"
+    return _marked(public_text(text)).replace("nothing;", "none;") if text != "nothing" else "none"
 
 
 def _moves(text: str) -> str:
@@ -220,7 +220,8 @@ def _marked(text: str) -> str:
     return re.sub(r"(?<!`)\b(PL\d{3})\b(?!`)", r"`\1`", text)
 
 
-def _public_text(text: str) -> str:
+def public_text(text: str) -> str:
+    """A description without references to private functions and failure modes."""
     return _PRIVATE.sub("", text)
 
 

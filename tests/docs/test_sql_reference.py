@@ -6,7 +6,7 @@ import re
 import asyncpg
 import pytest
 
-from plait import Fail, Plait
+from plait import PermanentError, Plait
 from plait.runtime.service import Stop
 from plait.testing import TestDatabase
 from plait.worker.worker import Worker
@@ -52,7 +52,7 @@ async def variables(real_database: TestDatabase) -> dict[str, str]:
 
     @app.job
     async def send_mail(to: str = "") -> None:
-        raise Fail(f"no such customer: {to!r}")
+        raise PermanentError(f"no such customer: {to!r}")
 
     failed = await send_mail.enqueue()
     await Worker(app, once=True).run(Stop())
