@@ -58,6 +58,22 @@ async def import_rows(rows: list[int]) -> int:
         current().progress(number, len(rows))
     return len(rows)
 """,
+    "Outcomes that a handler raises": """
+from plait import RetryLater, Skip
+
+@app.job(retries=2)
+async def fetch(url: str) -> str:
+    if not url.startswith("https:"):
+        raise PermanentError(f"{url} is not an https URL")  # failed, without retries
+    if url.endswith(".tmp"):
+        raise Skip("nothing to do")  # skipped
+    if current().attempt == 1:
+        raise RetryLater("1s", "the server is busy")  # retried after one second
+    return "fetched"
+
+fetched = await fetch.enqueue("https://shop.example/a.csv")
+assert await fetched.result(timeout="1m") == "fetched"
+""",
     "Durable functions": """
 from plait import call, sleep, wait_for_signal
 

@@ -184,6 +184,8 @@ def _entry(name: str) -> Iterator[str]:
         yield from _signature(name, one.__init__)
         if name == "Plait":
             yield "\nUse one app per process. `async with app:` connects and closes it; else call `close()`, and `close_sync()` if you used sync functions."
+    elif issubclass(one, Outcome):
+        yield from ("", f"`{name}(message)`")
     elif fields := list(_fields(one, INTERNAL.get(name, set()))):
         yield ""
         yield "| attribute | type | description |"
