@@ -23,14 +23,15 @@ SUBJECTS = {
     "triggers": "Schedules, events and triggers",
     "read": "Read jobs and statistics",
     "connectors": "Webhooks and connectors",
-    "nodes": "Nodes",
-    "leader": "Leader",
+    "nodes": "Workers, nodes and the leader",
     "settings": "Queues, tenants and job definitions",
-    "workers": "Workers",
     "access": "Tenants, API keys and the audit log",
-    "doctor": "Diagnosis",
+    "doctor": "Diagnosis and recovery",
     "foundation": "Clock and ids",
 }
+
+ELSEWHERE = {"after_restore": "doctor", "get_leader": "nodes", "list_workers": "nodes"}
+"""Functions that readers look for under another subject than their folder's."""
 
 TENANT = "Default: the login's tenant, else the setting `plait.tenant`, else the tenant `default`"
 ARGUMENTS = {
@@ -227,7 +228,7 @@ def public_text(text: str) -> str:
 
 def _parse(path: Path) -> Function:
     text = path.read_text()
-    one = Function(path.stem, path.parent.name, granted(path.stem))
+    one = Function(path.stem, ELSEWHERE.get(path.stem, path.parent.name), granted(path.stem))
     signature = re.search(rf"function plait\.{path.stem}\(", text)
     assert signature is not None, path
     end = _closing(text, signature.end())
