@@ -8,7 +8,7 @@ import typer
 from sql_reference import cell
 
 from plait import cli
-from plait.cli import failures
+from plait.cli import errors
 
 ID = "0190a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b"
 EXAMPLES = {
@@ -130,8 +130,8 @@ def commands() -> Iterator[str]:
 
 
 def exit_codes() -> dict[int, str]:
-    """The exit codes, from the docstring of plait.cli.failures."""
-    found = re.findall(r"(\d+) {2,}(\S.*?)(?= {3,}|\n|$)", failures.__doc__ or "")
+    """The exit codes, from the docstring of plait.cli.errors."""
+    found = re.findall(r"(\d+) {2,}(\S.*?)(?= {3,}|\n|$)", errors.__doc__ or "")
     return {int(code): meaning for code, meaning in sorted(found, key=lambda pair: int(pair[0]))}
 
 

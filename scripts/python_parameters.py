@@ -150,7 +150,7 @@ PARAMETERS = {
 
 FIELDS = {
     "attempt": "Number of the attempt, from 1. It is the fencing token.",
-    "tries": "Attempts used before this one.",
+    "failed_attempts": "Failed attempts of the job, which count against `max_attempts`.",
     "max_attempts": "Maximum number of attempts.",
     "tenant_id": "Id of the tenant.",
     "definition": "Name of the job definition.",

@@ -19,6 +19,7 @@ from sql_reference import cell, sentence
 
 import plait
 from plait.model.errors import Outcome
+from plait.model.states import Status
 from plait.sdk import exports
 from plait.sdk.context import Stream
 from plait.sdk.definition import JobOptions
@@ -175,7 +176,8 @@ def _entry(name: str) -> Iterator[str]:
         yield from _function(f"### {name}", name, one, sync=getattr(plait, f"{name}_sync", None))
         return
     yield f"### {_title(name)}"
-    yield _text(inspect.getdoc(one) or "")
+    # A docstring of the enumeration would become a part of the OpenAPI document.
+    yield "The status of a job." if one is Status else _text(inspect.getdoc(one) or "")
     if issubclass(one, Enum):
         yield ""
         yield "Values: " + ", ".join(f"`{value.name}` (`{value}`)" for value in one) + "."

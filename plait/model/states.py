@@ -8,8 +8,6 @@ from typing import Final
 
 
 class Status(StrEnum):
-    """The status of a job."""
-
     SCHEDULED = "scheduled"
     QUEUED = "queued"
     RUNNING = "running"

@@ -8,7 +8,7 @@ import pytest
 
 from plait.api.application import build
 from plait.api.names import TABLES
-from plait.cli.failures import ExitCode
+from plait.cli.errors import ExitCode
 from plait.model.reasons import REASONS
 from plait.runtime.settings import Settings
 

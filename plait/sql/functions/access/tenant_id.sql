@@ -5,8 +5,8 @@
 --   raises   PL003 if there is none that the caller may name, PL004 if the login is neither bound
 --            nor trusted
 --   called   after, declare_triggers, emit, enqueue, has_failed_siblings, has_pending_children,
---            spawn, plait.store.connections.enqueue_async_on,
---            plait.store.connections.enqueue_sync_on, plait.store.signals._tenant,
+--            spawn, plait.store.caller_connections.enqueue_async_on,
+--            plait.store.caller_connections.enqueue_sync_on, plait.store.signals._tenant,
 --            plait.store.tenants.tenant_id, users
 --
 --   p_tenant   slug, or id as text

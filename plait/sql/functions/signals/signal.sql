@@ -4,8 +4,8 @@
 --   locks    the job's live row: a signal and a wait that cross see each other
 --   raises   PL001 bad argument, PL008 when the caller has no such job, PL009 when it is final
 --   called   follow_link, _signal_event_waits, signal_or_start,
---            plait.store.connections.signal_async_on, plait.store.connections.signal_sync_on,
---            plait.store.jobs.signal, users
+--            plait.store.caller_connections.signal_async_on,
+--            plait.store.caller_connections.signal_sync_on, plait.store.jobs.signal, users
 --
 --   p_name      name of the signal, 1 to 180 characters
 --   p_payload   JSON of at most 1 MiB

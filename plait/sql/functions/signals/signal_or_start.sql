@@ -4,7 +4,8 @@
 --   locks    as enqueue_many, for a job with a dedupe key; then as signal
 --   raises   PL001 without a dedupe key, and as enqueue_many and signal; PL016 if the holders of
 --            the key keep ending meanwhile
---   called   plait.store.connections.start_async_on, plait.store.signals.signal_or_start, users
+--   called   plait.store.caller_connections.start_async_on, plait.store.signals.signal_or_start,
+--            users
 --
 --   p_id               id of the job if one is started, from `uuidv7`
 --   p_definition       name of the job definition
