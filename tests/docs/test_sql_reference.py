@@ -46,7 +46,7 @@ def test_no_example_shows_a_function_of_another_name() -> None:
 
 
 @pytest.fixture
-async def variables(real_database: TestDatabase) -> dict[str, str]:
+async def variables(real_clock_database: TestDatabase) -> dict[str, str]:
     """The psql variables that examples use."""
     app = Plait()
 
@@ -57,12 +57,12 @@ async def variables(real_database: TestDatabase) -> dict[str, str]:
     failed = await send_mail.enqueue()
     await Worker(app, once=True).run(Stop())
     await app.close()
-    connection = await asyncpg.connect(real_database.admin_url)
+    connection = await asyncpg.connect(real_clock_database.admin_url)
     await connection.execute("select pg_advisory_lock(hashtext('plait tests: docs'))")
     if not await connection.fetchval("select exists (select from pg_roles where rolname = $1)", TENANT):
         await connection.execute(f"create role {TENANT} login in role plait_tenant")
     await connection.close()
-    connection = await asyncpg.connect(real_database.url)
+    connection = await asyncpg.connect(real_clock_database.url)
     job = await connection.fetchval("select plait.enqueue('send_mail')")
     made = {
         "job": job,
@@ -83,11 +83,11 @@ async def variables(real_database: TestDatabase) -> dict[str, str]:
     return {name: str(value) for name, value in made.items()}
 
 
-async def test_every_example_runs(real_database: TestDatabase, variables: dict[str, str]) -> None:
+async def test_every_example_runs(real_clock_database: TestDatabase, variables: dict[str, str]) -> None:
     """As an application's login where that may call it, else as an operator's."""
     logins = {
-        "client": await asyncpg.connect(real_database.url_for(CLIENT)),
-        "admin": await asyncpg.connect(real_database.url),
+        "client": await asyncpg.connect(real_clock_database.url_for(CLIENT)),
+        "admin": await asyncpg.connect(real_clock_database.url),
     }
     failed = {}
     for function in sql_reference.functions():
