@@ -93,7 +93,7 @@ def _bodies(code: str) -> Iterator[tuple[str, str]]:
 
 
 def _has_example(name: str, functions: list[str]) -> bool:
-    example = re.compile(rf"^--   select plait\.{name}\(", re.MULTILINE)
+    example = re.compile(rf"^--   select [^;]*?\bplait\.{name}\(", re.MULTILINE)
     return any(example.search(text) for text in functions)
 
 

@@ -7,6 +7,7 @@ from uuid import UUID
 from fastapi import Request, Response
 from pydantic import BaseModel, Field
 
+from plait.api import names
 from plait.api.authentication import new_router
 from plait.api.redaction import composed
 from plait.api.shapes import Json, Page, Shape
@@ -19,7 +20,7 @@ router = new_router("cluster")
 
 class ClusterNode(Shape):
     RAW: ClassVar[frozenset[str]] = frozenset({"labels"})
-    FROM: ClassVar[dict[str, str]] = {"running_count": "running", "open_count": "open", "last_seen_at": "seen_at"}
+    FROM: ClassVar[dict[str, str]] = names.NODE
 
     name: str
     state: str = Field(description="active, draining, lost or left.")

@@ -7,6 +7,7 @@ from uuid import UUID
 from fastapi import Response
 from pydantic import Field
 
+from plait.api import names
 from plait.api.authentication import new_router
 from plait.api.redaction import refuse_mask
 from plait.api.shapes import Json, Page, Shape
@@ -21,7 +22,7 @@ Kind = Literal["http", "webhook", "report"]
 
 class Connector(Shape):
     RAW: ClassVar[frozenset[str]] = frozenset({"settings"})
-    FROM: ClassVar[dict[str, str]] = {"connector": "type"}
+    FROM: ClassVar[dict[str, str]] = names.CONNECTOR
 
     tenant_id: UUID
     connector: Kind

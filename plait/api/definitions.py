@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 from fastapi import Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from plait.api import names
 from plait.api.authentication import new_router
 from plait.api.etags import etag, unchanged_since
 from plait.api.shapes import Json, Page, Shape
@@ -16,15 +17,6 @@ from plait.model.schemas import check_schema
 from plait.store.definitions import DefinitionRow, OverrideRow
 
 router = new_router("definitions")
-
-COLUMNS = {
-    "key": "name",
-    "arg_schema": "schema",
-    "timeout_seconds": "timeout_s",
-    "is_active": "active",
-    "rate_period_seconds": "rate_period_s",
-    "key_rate_period_seconds": "key_rate_period_s",
-}
 
 
 class Settings(BaseModel):
@@ -58,7 +50,7 @@ class Settings(BaseModel):
         if self.arg_schema is not None:
             check_schema(self.arg_schema)
         given = self.model_dump(exclude_unset=True)
-        return {COLUMNS.get(name, name): value for name, value in given.items()}
+        return names.own_names(names.DEFINITION, given)
 
 
 class NewDefinition(Settings):
@@ -94,7 +86,7 @@ class Kind(Shape):
 
     RAW: ClassVar[frozenset[str]] = frozenset({"arg_schema"})
     OPEN: ClassVar[frozenset[str]] = RAW  # a schema has field names but no values
-    FROM: ClassVar[dict[str, str]] = COLUMNS
+    FROM: ClassVar[dict[str, str]] = names.DEFINITION
 
     key: str
     kind: str
@@ -194,9 +186,9 @@ async def clear_overrides(
     """Clear overrides: the values in code apply again."""
     row = await _get(ask, definition_key)
     since = unchanged_since(if_match, row.updated_at)
-    names = None if setting is None else [COLUMNS.get(name, name) for name in setting]
-    changing = ask.changing("definition.clear", definition_key, settings=names)
-    await changing.definitions.clear_overrides(definition_key, names, unchanged_since=since)
+    columns = None if setting is None else [names.DEFINITION.get(name, name) for name in setting]
+    changing = ask.changing("definition.clear", definition_key, settings=columns)
+    await changing.definitions.clear_overrides(definition_key, columns, unchanged_since=since)
     request.app.state.definition_cache.forget()
     return await _one(ask, definition_key)
 
@@ -215,9 +207,9 @@ async def _one(ask: Asking, key: str, status: int = 200) -> Response:
 
 
 def _shown(row: DefinitionRow, overrides: Sequence[OverrideRow]) -> dict[str, Any]:
-    names = {column: name for name, column in COLUMNS.items()}
+    back = {column: name for name, column in names.DEFINITION.items()}
     own = [
-        {**Override.of(one), "setting": names.get(one.setting, one.setting)}
+        {**Override.of(one), "setting": back.get(one.setting, one.setting)}
         for one in overrides
         if one.definition == row.name
     ]

@@ -7,6 +7,7 @@ from uuid import UUID
 from fastapi import Header, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from plait.api import names
 from plait.api.authentication import new_router
 from plait.api.etags import etag, unchanged_since
 from plait.api.jobs import json_text
@@ -46,7 +47,7 @@ class EndpointSettings(BaseModel):
         given = self.model_dump(exclude_unset=True, exclude={"label"})
         if self.url is not None:
             check_url(self.url, request.app.state.settings)
-        return {"enabled" if name == "is_enabled" else name: value for name, value in given.items()}
+        return names.own_names(names.ENDPOINT, given)
 
 
 class NewEndpoint(EndpointSettings):
@@ -69,7 +70,7 @@ class NewEndpoint(EndpointSettings):
 
 
 class Endpoint(Shape):
-    FROM: ClassVar[dict[str, str]] = {"is_enabled": "enabled"}
+    FROM: ClassVar[dict[str, str]] = names.ENDPOINT
 
     id: UUID
     tenant_id: UUID

@@ -7,6 +7,7 @@ from uuid import UUID
 from fastapi import Query, Response
 from pydantic import AwareDatetime, BaseModel, Field
 
+from plait.api import names
 from plait.api.authentication import new_router
 from plait.api.job_shapes import Attempt, Child, Children, Load, Node, Step
 from plait.api.redaction import composed, redaction
@@ -53,17 +54,16 @@ async def summary(ask: Ask) -> Response:
     found = await ask.store.statistics.overview(**ask.scope)
     counts = {status: found.live.get(status, 0) for status in Status if not status.final}
     counts |= {Status.FAILED: found.failed, Status.DEAD_LETTER: found.dead_letter}
-    return Json(
-        {
-            "at": found.at,
-            "counts": counts,
-            "total_waiting": counts[Status.WAITING],
-            "running": counts[Status.RUNNING],
-            "oldest_queued_age_seconds": found.oldest_queued_s,
-            "active_fan_outs": found.fan_outs,
-            "active_workflows": found.workflows,
-        }
-    )
+    shown = {
+        "at": found.at,
+        "counts": counts,
+        "total_waiting": counts[Status.WAITING],
+        "running": counts[Status.RUNNING],
+        "oldest_queued_s": found.oldest_queued_s,
+        "fan_outs": found.fan_outs,
+        "workflows": found.workflows,
+    }
+    return Json(names.http_names(names.SUMMARY, shown))
 
 
 class Stretch(Shape):
@@ -95,7 +95,7 @@ async def history(
 class Failure(Shape):
     """Failures of one definition with similar errors."""
 
-    FROM: ClassVar[dict[str, str]] = {"definition_key": "definition", "last_job_id": "last_job"}
+    FROM: ClassVar[dict[str, str]] = names.FAILURE
 
     definition_key: str
     fingerprint: str = Field(description="Fingerprint of similar errors: `GET /jobs?error=…` lists their jobs.")

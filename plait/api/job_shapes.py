@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
+from plait.api import names
 from plait.api.shapes import Page, Shape
 from plait.model.states import Status
 
@@ -13,16 +14,7 @@ from plait.model.states import Status
 class JobBrief(Shape):
     """A job, without its payload and result."""
 
-    FROM: ClassVar[dict[str, str]] = {
-        "definition_key": "definition",
-        "queued_at": "created_at",
-        "attempt_count": "attempts_used",
-        "attempt_no": "attempt",
-        "claimed_by_worker": "worker",
-        "cancel_requested_at": "cancel_requested",
-        "last_error": "error",
-        "timeout_seconds": "timeout_s",
-    }
+    FROM: ClassVar[dict[str, str]] = names.JOB
 
     id: UUID
     tenant_id: UUID
@@ -123,7 +115,7 @@ class Child(Shape):
 
     RAW: ClassVar[frozenset[str]] = frozenset({"attempts"})
     OPEN: ClassVar[frozenset[str]] = RAW
-    FROM: ClassVar[dict[str, str]] = {"definition_key": "definition", "attempt_count": "attempt", "last_error": "error"}
+    FROM: ClassVar[dict[str, str]] = names.WORKFLOW_JOB
 
     id: UUID
     fan_out_index: int
@@ -178,7 +170,7 @@ class Attempt(Shape):
     """One execution of a job, or an operator's action."""
 
     RAW: ClassVar[frozenset[str]] = frozenset({"result", "progress"})
-    FROM: ClassVar[dict[str, str]] = {"attempt_no": "attempt", "worker_id": "worker", "error_text": "error"}
+    FROM: ClassVar[dict[str, str]] = names.ATTEMPT
 
     attempt_no: int
     status: str
@@ -200,7 +192,7 @@ class Attempt(Shape):
 class Node(Shape):
     """One job of a workflow."""
 
-    FROM: ClassVar[dict[str, str]] = {"definition_key": "definition", "attempt_count": "attempt", "last_error": "error"}
+    FROM: ClassVar[dict[str, str]] = names.WORKFLOW_JOB
 
     id: UUID
     parent_id: UUID | None

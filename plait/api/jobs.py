@@ -3,18 +3,19 @@
 import asyncio
 import json
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
 from fastapi import Header, Query, Request, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from plait.api import names
 from plait.api.authentication import new_router
 from plait.api.cluster import refuse_unless_leading
 from plait.api.job_shapes import FanOut, JobBrief, JobPage, Step, UnreadSignals
 from plait.api.problems import Refused
 from plait.api.redaction import composed, redaction, refuse_mask
-from plait.api.shapes import Cursor, Json, Limit, Page, Text
+from plait.api.shapes import Cursor, Json, Limit, Page, Shape, Text
 from plait.api.tenancy import Ask, Asking
 from plait.model.errors import InvalidArguments, NotFound, TooLarge
 from plait.model.ids import new_id
@@ -64,7 +65,9 @@ class NewJobRequest(BaseModel):
     id: UUID | None = Field(None, description="A new UUIDv7 from the caller, to make a repeated request safe.")
 
 
-class NewJobAnswer(BaseModel):
+class NewJobAnswer(Shape):
+    FROM: ClassVar[dict[str, str]] = names.JOB
+
     id: UUID
     tenant_id: UUID
     status: Status
@@ -115,14 +118,7 @@ async def enqueue(
     changing = ask.changing("job.enqueue", new.id, tenant_id=ask.new_in, definition=body.definition_key)
     existing = (await changing.jobs.enqueue_many([new])).get(new.id)
     row = await ask.store.jobs.get_job(existing or new.id, tenant_id=ask.new_in)
-    answer = {
-        "id": row.id,
-        "tenant_id": row.tenant_id,
-        "status": row.status,
-        "definition_key": row.definition,
-        "queued_at": row.created_at,
-        "deduplicated": existing is not None,
-    }
+    answer = NewJobAnswer.of(row, deduplicated=existing is not None)
     return Json(
         answer, status_code=201 if existing is None else 200, headers={"Location": f"{request.url.path}/{row.id}"}
     )

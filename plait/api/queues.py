@@ -6,6 +6,7 @@ from uuid import UUID
 from fastapi import Path, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from plait.api import names
 from plait.api.authentication import new_router
 from plait.api.shapes import Json, Page, Shape
 from plait.api.tenancy import Ask, Asking
@@ -17,7 +18,7 @@ Name = Annotated[str, Path(pattern=f"^{QUEUE_NAME.pattern}$")]
 
 
 class Queue(Shape):
-    FROM: ClassVar[dict[str, str]] = {"oldest_queued_age_seconds": "oldest_s", "rate_period_seconds": "rate_period_s"}
+    FROM: ClassVar[dict[str, str]] = names.QUEUE
 
     name: str
     paused: bool
@@ -47,7 +48,7 @@ class Settings(BaseModel):
     def columns(self) -> dict[str, Any]:
         given = self.model_dump(exclude_unset=True)
         mode = given.pop("mode", None)
-        columns = {"rate_period_s" if name == "rate_period_seconds" else name: value for name, value in given.items()}
+        columns = names.own_names(names.QUEUE, given)
         return columns if mode is None else {**columns, "serial": mode == "serial"}
 
 

@@ -7,6 +7,7 @@ from uuid import UUID
 from fastapi import Path, Query, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from plait.api import names
 from plait.api.authentication import new_router
 from plait.api.shapes import Json, Page, Shape
 from plait.api.tenancy import Ask, Asking
@@ -54,7 +55,7 @@ async def list_tenants(ask: Ask) -> Response:
 class TenantLoad(Shape):
     """The load of one tenant."""
 
-    FROM: ClassVar[dict[str, str]] = {"oldest_queued_age_seconds": "oldest_s", "run_seconds": "run_s"}
+    FROM: ClassVar[dict[str, str]] = names.TENANT_LOAD
 
     tenant_id: UUID
     scheduled: int

@@ -9,6 +9,7 @@ import msgspec
 from fastapi import Header, Query, Request, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from plait.api import names
 from plait.api.authentication import new_router
 from plait.api.etags import etag, unchanged_since
 from plait.api.jobs import json_text
@@ -26,20 +27,6 @@ from plait.store.new_jobs import NewJob
 from plait.store.triggers import TriggerRow
 
 router = new_router("triggers")
-
-COLUMNS = {
-    "definition_key": "definition",
-    "is_enabled": "enabled",
-    "cron_expr": "cron",
-    "every_seconds": "every_s",
-    "timezone": "time_zone",
-    "payload_template": "payload",
-    "dedupe_window_seconds": "dedupe_window_s",
-    "timeout_seconds": "timeout_s",
-    "catch_up_window_seconds": "catch_up_window_s",
-    "jitter_seconds": "jitter_s",
-}
-"""Field names of the API contract, and the table's column names."""
 
 
 class Settings(BaseModel):
@@ -78,7 +65,7 @@ class Settings(BaseModel):
             check_cron(self.cron_expr)
         if self.timezone is not None:
             check_zone(self.timezone)
-        return {COLUMNS.get(name, name): value for name, value in given.items()}
+        return names.own_names(names.TRIGGER, given)
 
 
 class NewTrigger(Settings):
@@ -116,7 +103,7 @@ class NewTrigger(Settings):
 
 class Trigger(Shape):
     RAW: ClassVar[frozenset[str]] = frozenset({"payload_template"})
-    FROM: ClassVar[dict[str, str]] = {**COLUMNS, "trigger_type": "kind"}
+    FROM: ClassVar[dict[str, str]] = names.TRIGGER
 
     id: UUID
     tenant_id: UUID
@@ -295,7 +282,7 @@ async def try_(request: Request, ask: Ask, trigger_id: UUID, body: Trial | None 
     if hiding is not None:
         text = msgspec.json.encode(said["payload"]).decode()
         said = {**said, "payload": raw(await composed(lambda: hiding.json(text, row.definition)))}
-    return Json({"definition_key": row.definition, **said, "job_id": job_id})
+    return Json(names.http_names(names.JOB, {"definition": row.definition, **said, "job_id": job_id}))
 
 
 @router.get("/jobs/triggers/{trigger_id:uuid}/fires", response_model=Page["Fire"])

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from fastapi import Request, Response
 
+from plait.api import names
 from plait.api.artifacts import payload_url
 from plait.api.authentication import new_router
 from plait.api.jobs import json_text
@@ -206,19 +207,20 @@ async def _claimed(ask: Asking, job: Claimed) -> dict[str, Any]:
         owner = {"job_id": job.job_id, "tenant_id": job.tenant_id}
         payload = await complete_link(ask.store, artifacts, payload, **owner) or payload
     sha256 = hash_in(payload) if is_reference(payload) else None
-    return {
-        "id": job.job_id,
+    claimed = {
+        "job_id": job.job_id,
         "attempt": job.attempt,
         "failed_attempts": job.failed_attempts,
         "max_attempts": job.max_attempts,
         "tenant_id": job.tenant_id,
-        "definition_key": job.definition,
+        "definition": job.definition,
         "queue": job.queue,
         "payload": raw(payload),
         "payload_url": payload_url(job.job_id, sha256) if sha256 else None,
-        "timeout_seconds": job.timeout_s,
+        "timeout_s": job.timeout_s,
         "correlation_id": job.correlation_id,
     }
+    return names.http_names(names.CLAIMED_JOB, claimed)
 
 
 async def _settle(ask: Asking, job_id: UUID, said: OfAttempt, verb: str) -> Response:

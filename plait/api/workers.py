@@ -7,6 +7,7 @@ from uuid import UUID
 from fastapi import Response
 from pydantic import Field
 
+from plait.api import names
 from plait.api.authentication import new_router
 from plait.api.shapes import Json, Page, Shape
 from plait.api.tenancy import Ask
@@ -16,15 +17,7 @@ router = new_router("workers")
 
 class Worker(Shape):
     RAW: ClassVar[frozenset[str]] = frozenset({"metadata"})
-    FROM: ClassVar[dict[str, str]] = {
-        "worker_id": "id",
-        "hostname": "host",
-        "running_count": "running",
-        "prefetched_count": "prefetched",
-        "blocked_job_id": "blocked_job",
-        "last_seen_at": "seen_at",
-        "lease_expires_at": "expires_at",
-    }
+    FROM: ClassVar[dict[str, str]] = names.WORKER
 
     worker_id: int
     state: str

@@ -61,7 +61,9 @@ async def enqueue(
     wait: Annotated[
         bool,
         typer.Option(
-            "--wait", "-w", help="Wait until the job is final and print its result. A worker must be running."
+            "--wait",
+            "-w",
+            help="Wait until the job is final and print its result. Exit code 1 if it fails. A worker must be running.",
         ),
     ] = False,
 ) -> int:

@@ -93,7 +93,7 @@ async def set_(
     ] = None,
     mode: Annotated[
         Mode | None,
-        typer.Option("--mode", help="serial: run one workflow at a time, a root and all its descendants."),
+        typer.Option("--mode", help="parallel, or serial: run one workflow at a time, a root and all its descendants."),
     ] = None,
 ) -> None:
     """Set a queue's limits or mode, over all workers. Options that are not given stay unchanged; none removes a limit."""

@@ -37,7 +37,9 @@ Payload = Annotated[
 
 Tenant = Annotated[
     str | None,
-    typer.Option("--tenant", "-t", metavar="SLUG", help="Tenant of the job.", show_default=False),
+    typer.Option(
+        "--tenant", "-t", metavar="SLUG", help="Tenant of the job. Default: the default tenant.", show_default=False
+    ),
 ]
 
 
@@ -55,7 +57,8 @@ async def run(
 ) -> int:
     """Run one job, print its result, and exit.
 
-    Starts what the job needs (an embedded Postgres, a worker, a leader), enqueues it, and waits until it is final.
+    Starts what the job needs (an embedded Postgres, a worker, a leader), enqueues it, and waits until it is final. Exit
+    code 0 if the job succeeded or was skipped, else 1.
     """
     app = cli.load(app_name)
     job = find_job(app, app_name, job_name)

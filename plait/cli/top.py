@@ -90,7 +90,7 @@ def register(app: typer.Typer) -> None:
 async def top(
     cli: Invocation,
     by: Annotated[By, typer.Option("--by", help="Group by queue or by tenant.")] = By.QUEUE,
-    sort: Annotated[Sort, typer.Option("--sort", help="Sort order.")] = Sort.QUEUED,
+    sort: Annotated[Sort, typer.Option("--sort", help="Sort order: queued, running, oldest or name.")] = Sort.QUEUED,
     every: Annotated[str, typer.Option("--every", metavar="TIME", help="Refresh interval: 2s, 500ms.")] = "2s",
     once: Annotated[bool, typer.Option("--once", help="Print once and exit. Default without a terminal.")] = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""How to get a job to run, for each reason that `plait.explain_job` returns. A test compares the codes with the function's."""
+"""The reasons of outcomes, and how to get a job to run for each code that `plait.explain_job` returns. Tests compare both with the sources."""
 
 from typing import Final
 
@@ -34,3 +34,57 @@ REMEDIES: Final[dict[str, str | None]] = {
     "canceled": "retry it",
     "skipped": "retry it",
 }
+
+REASONS: Final[dict[str, dict[str, str]]] = {
+    "failed or dead_letter": {
+        "permanent": "its handler raised PermanentError, or a worker reported an error that must not be retried",
+        "attempts_exhausted": "its last attempt failed; the job is a dead letter",
+        "timeout": "the attempt took longer than its timeout",
+        "deadline": "the job had not ended at its deadline",
+        "bad_payload": "its payload does not fit the handler's signature or the definition's JSON Schema",
+        "bad_result": "its result cannot be stored as JSON, is too large, or does not fit the return annotation",
+        "not_deterministic": "a replayed durable function called a different step than before",
+        "fan_out_failed": "a fan-out failed, and its handler did not catch FanOutError",
+        "children_failed": "a child that it spawned did not succeed",
+        "exit_code": "its program ended with an exit code other than 0",
+        "request_failed": "the server that a connector called rejected the request, or could not be reached",
+        "process_died": "the process of its handler ended without an outcome",
+        "worker_lost": "its workers were lost repeatedly while they ran it (a poison job)",
+        "quorum_timeout": "of a node job: too few nodes finished in time",
+        "node_failed": 'of a node job: a node failed, with `on_node_failure="fail"`',
+        "quorum_lost": "of a node job: so few nodes can still succeed that there is no quorum",
+        "schema_mismatch": "its payload does not match the schema of a TypeScript worker",
+        "not_serializable": "its result cannot be stored as JSON (TypeScript worker)",
+        "outcome_refused": "the API rejected the outcome that an HTTP worker sent, for example because it is too large",
+    },
+    "canceled": {
+        "canceled": "it was canceled before it ran, or an HTTP worker stopped its handler",
+        "cancel_requested": "it was canceled while it ran, and its handler stopped",
+        "cancel_forced": "it was canceled while it ran; its handler did not stop within the grace period, or its worker was lost",
+        "dependency_failed": "a job that it depends on did not succeed",
+        "fan_out": "its fan-out was decided without it, or its parent ended",
+        "parent_failed": "its parent failed or was canceled",
+        "sibling_failed": "another child of its parent failed before it started",
+        "job_final": "of a part of a node job: the job ended without it",
+        "deposed": "of a leader job: its process was not the leader any more",
+    },
+    "skipped": {
+        "nodes_skipped": "of a node job: all nodes skipped their part",
+    },
+    "any, of an attempt that did not end the job": {
+        "worker_lost": "the worker's lease expired; the job is queued again",
+        "left": "the worker stopped and released the job",
+        "not_held": "the worker did not run a job that was assigned to it, and released it",
+        "restored": "the database was restored from a backup, which voids all leases",
+        "build_gone": "no worker of its build is left: any worker may run the job",
+        "deposed": "of a leader job: another process became the leader, which runs it again",
+        "retried": "somebody retried the job; the attempt itself never ran",
+        "forked": "the job is a fork; the attempt itself never ran",
+        "continued": "the handler called `continue_as_new`",
+        "sleep": "suspended: a durable sleep",
+        "signal": "suspended: waits for the signal that follows the word",
+        "fan_out": "suspended: waits for the fan-out whose id follows the word",
+        "several": "suspended: waits for the first of several things",
+    },
+}
+"""The `reason` of jobs and attempts, by the status of the job. An HTTP worker may report other texts."""

@@ -20,6 +20,7 @@ class Status(StrEnum):
 
     @property
     def final(self) -> bool:
+        """Whether a job with this status has ended."""
         return self not in LIVE
 
 

@@ -55,6 +55,8 @@ class _Connected:
 
 
 class Plait:
+    """An application: its job definitions, and its connections to the database. Nothing connects before the first use."""
+
     def __init__(
         self,
         url: str | None = None,
@@ -89,7 +91,7 @@ class Plait:
     def job(self, /, **options: Unpack[JobOptions]) -> Decorator: ...
     def job(self, function: Any = None, /, **options: Unpack[JobOptions]) -> Any:
         """Define a job from a function. `async def` runs on the worker's event loop, `def` in a thread. With isolation="process" it runs in a separate
-        process, which a timeout can kill. Options: plait.sdk.definition.JobOptions."""
+        process, which a timeout can kill. Raises InvalidDefinition."""
         if (unknown := unknown_option(options, JobOptions.__annotations__)) is not None:
             raise InvalidDefinition(f"@app.job: {unknown}")
 
@@ -151,7 +153,7 @@ class Plait:
         conn: Any = None,
     ) -> UUID:
         """Send an event. Each matching trigger enqueues a job. With `conn=` the event is part of that transaction, and a rollback discards it.
-        With an `id` the call is idempotent: sending it again is the same event."""
+        With an `event_id` the call is idempotent: sending it again is the same event."""
         event = NewEvent(self, name, data, tenant=tenant, correlation_id=correlation_id, event_id=event_id)
         return await event.emit(conn)
 
@@ -252,7 +254,8 @@ class Plait:
     def handle(
         self, job_id: UUID | str, *, tenant: str | UUID | None = None, definition: str | None = None
     ) -> Handle[Any]:
-        """A handle for an existing job. With the name of its definition, results are decoded by type."""
+        """A handle for an existing job, by its id. With the name of its definition, results are decoded by type. Does not check that the job exists: the
+        handle's methods raise NotFound."""
         known = self.definitions.get(definition) if definition else None
         return Handle(self, known.codec if known else None, job_id=job_id_of(job_id), tenant=tenant)
 
@@ -299,7 +302,7 @@ class Plait:
 
     async def close(self) -> None:
         """Close this loop's connections, and release the embedded Postgres if nothing else in this process uses it. The next use opens them
-        again."""
+        again. `async with app:` connects, and closes at the end."""
         connecting = self._connected.pop(asyncio.get_running_loop(), None)
         if connecting is None:
             return
@@ -313,7 +316,7 @@ class Plait:
             await self.target.close()
 
     def close_sync(self) -> None:
-        """Close the connections of the sync functions."""
+        """Close the connections of the sync functions (`enqueue_sync`, `result_sync` …). Call it before the process ends."""
         with self._portal_lock:
             portal, self._portal = self._portal, None
         if portal is not None and portal.alive:

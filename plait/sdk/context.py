@@ -36,7 +36,8 @@ class Stream(Protocol):
     def write_sync(self, item: Any) -> None:
         """Like `write`, for threads and `def` handlers."""
 
-    def close_sync(self) -> None: ...
+    def close_sync(self) -> None:
+        """Like `close`, for threads and `def` handlers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +161,7 @@ _attempt: ContextVar[Attempt] = ContextVar("plait_attempt")
 
 
 def current() -> Current:
+    """The running attempt, in a handler or a function that it calls. Raises NoCurrentJob elsewhere."""
     return attempt().current()
 
 

@@ -128,7 +128,9 @@ class JobOptions(TypedDict, total=False):
     """The options of `@app.job(…)`."""
 
     name: str | None
+    """Name of the definition. Default: the function's name."""
     queue: str
+    """Queue of its jobs. Default: `"default"`."""
     priority: int
     """Lower runs first. Default: 100."""
     retries: int | None
@@ -136,18 +138,27 @@ class JobOptions(TypedDict, total=False):
     timeout: float | str
     """Time limit of one attempt, between two waits. Default: one hour."""
     backoff: Backoff | None
+    """Exponential backoff between attempts. Default: `Backoff()`."""
     max_running: int | None
+    """Concurrency limit over all workers. Default: none."""
     rate: Rate | None
+    """Rate limit over all workers. Default: none."""
     key: str | Callable[..., str] | None
     """The argument, or a function of the arguments, whose value is the limit key of the per-key limits (`key_…`)."""
     key_max_running: int | None
+    """Concurrency limit of each limit key. Default: none."""
     key_rate: Rate | None
+    """Rate limit of each limit key. Default: none."""
     isolation: Literal["process"] | None
+    """`"process"` runs the handler in a separate process, which a timeout can kill. Default: on the event loop (`async def`) or in a thread."""
     child_mode: ChildMode
-    """This and the next three apply to the children that it spawns."""
+    """Children that it spawns run `"concurrent"` or `"serial"`, one at a time. Default: `"concurrent"`."""
     on_child_failure: OnChildFailure
+    """After the failure of a child, the other children `"continue"`, or `"stop"`: those that have not started are canceled. Default: `"continue"`."""
     allow_nested: bool
+    """Whether its children may spawn children. Default: True."""
     cancel_on_parent_failure: bool
+    """Whether children that run are canceled too when it fails. Default: False."""
     search_keys: Sequence[str] | None
     """Arguments, or paths in them, that jobs can be searched by, with an index."""
     sensitive: Sequence[str] | None

@@ -31,9 +31,10 @@ TREE_PAGE = 10_000
 
 
 class Handle(LiveHandle, Generic[R]):
-    """`deduplicated`: another job already has the given key, and this handle refers to that job.
+    """An enqueued job: wait for its result, cancel it, send it signals. `id` is the job's id. `deduplicated`: another job already has the given
+    key, and this handle refers to that job.
 
-    It uses the app's own connections: a job enqueued with `conn=` is visible to it after the commit.
+    It uses the app's own connections: a job enqueued with `conn=` is visible to it after the commit. All methods raise NotFound if there is no such job.
     """
 
     def __init__(

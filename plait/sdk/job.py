@@ -45,6 +45,8 @@ class App(Connected, Protocol):
 
 
 class Job(Generic[P, R]):
+    """A job definition, made by `@app.job`. Enqueue it, or call it like the function that it is."""
+
     def __init__(
         self, app: App, definition: Definition, function: Callable[P, Any], options: Options | None = None
     ) -> None:
@@ -75,7 +77,8 @@ class Job(Generic[P, R]):
         return Job(self._app, self.definition, self._function, dataclasses.replace(self._options, **options))
 
     async def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
-        """Enqueue the job. Returns after the job is committed; with `conn=`, the job is part of that transaction."""
+        """Enqueue the job with these arguments. Returns after the job is committed; with `conn=`, the job is part of that transaction. Raises
+        InvalidArguments, InvalidJob, NotSerializable, UnknownTenant, QuotaExceeded, IdempotencyConflict, Busy or DatabaseUnreachable."""
         tenant_id = None if self._options.conn is not None else await self._app.tenant_id(self._options.tenant)
         try:
             new = self.new_job(args, kwargs, tenant_id)

@@ -49,6 +49,7 @@ class LiveHandle:
     id: UUID
 
     async def status(self) -> Status:
+        """The job's status."""
         row = await (await self._app.store()).jobs.get_job(self.id, tenant_id=await self._tenant_id())
         return row.status
 

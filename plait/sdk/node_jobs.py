@@ -54,10 +54,16 @@ class PartOptions(TypedDict, total=False):
 
 
 class NodeOptions(PartOptions, total=False):
+    """The options of a node job, besides `name`, `queue`, `priority`, `retries`, `timeout` and `backoff`, which are as for `@app.job`."""
+
     quorum: int | Literal["majority", "all"]
+    """How many nodes must have finished before the leader acts. Default: `"majority"`."""
     quorum_timeout: float | str
+    """Time after which the job is decided without a quorum. Default: 10 seconds."""
     on_timeout: OnTimeout
+    """After that time, the leader acts anyway (`"proceed"`), or the job fails (`"fail"`). Default: `"proceed"`."""
     on_node_failure: OnNodeFailure
+    """A failed node fails the job (`"fail"`), or is ignored (`"tolerate"`). Default: `"fail"`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +79,7 @@ class NodeResult(Generic[T]):
 
     @property
     def ok(self) -> bool:
+        """Whether the node succeeded or skipped."""
         return self.status in (Status.SUCCEEDED, Status.SKIPPED)
 
 
@@ -88,6 +95,7 @@ class Nodes(tuple[NodeResult[T], ...]):
 
     @property
     def late(self) -> list[str]:
+        """The names of nodes that had not finished when the job was decided."""
         return [result.node for result in self if result.status is None]
 
 

@@ -110,25 +110,42 @@ def unsupported_option(options: Options, supported: Collection[str]) -> str | No
 
 
 class OptionsDict(TypedDict, total=False):
-    """The keywords of `.options(…)`, for type checkers."""
+    """The keywords of `.options(…)`, for type checkers and the reference."""
 
     tenant: str | UUID | None
+    """Slug or id of the tenant. Default: the app's tenant, else the tenant `default`."""
     queue: str | None
+    """Queue. Default: the definition's."""
     priority: int | None
+    """Lower runs first. Default: the definition's."""
     retries: int | None
+    """n retries allow n + 1 attempts. Default: the definition's."""
     timeout: float | str | timedelta | None
+    """Time limit of one attempt. Default: the definition's."""
     deadline: float | str | timedelta | None
+    """Time limit of the whole job, from its earliest start, including waits, time in the queue and retries. Default: the definition's."""
     delay: float | str | timedelta | None
+    """Delay before the job may start. Default: none."""
     scheduled_for: datetime | None
+    """Earliest start, with a time zone. Default: now."""
     dedupe_key: str | None
+    """At most one unfinished job per key and tenant: while there is one, the handle refers to it."""
     idempotency_key: str | None
+    """One payload per key for as long as the job is kept: the same call returns the same job, another payload raises IdempotencyConflict."""
     idempotency_ttl: float | str | timedelta | None
+    """Time after which the idempotency key may be used again. Default: as long as the job is kept."""
     limit_key: str | None
+    """Value for the definition's per-key limits. Default: from the definition's `key`."""
     correlation_id: str | None
+    """An id of your own that related jobs share, to find them by."""
     job_id: UUID | None
+    """A new UUIDv7 as the job's id, so that the call can be sent again."""
     after: Sequence[Any] | None
+    """Jobs that must succeed before this one starts: handles or ids."""
     on_dependency_failure: Literal["cancel", "run"] | None
+    """If one of `after` does not succeed: `"cancel"` this job, or `"run"` it once all have ended. Default: `"cancel"`."""
     conn: Any
+    """Your connection (asyncpg, psycopg, SQLAlchemy or Django): the enqueue is part of its transaction."""
 
 
 def unknown_option(given: Iterable[str], valid: Collection[str]) -> str | None:

@@ -24,6 +24,7 @@ class Result(Generic[T]):
 
     @property
     def succeeded(self) -> bool:
+        """Whether it has no error."""
         return self.error is None
 
 
@@ -47,4 +48,5 @@ def partition(results: Iterable[Result[T]]) -> tuple[list[T], list[SubJobFailure
 
 
 def all_succeeded(results: Iterable[Result[T]]) -> bool:
+    """Whether no sub-job failed or was canceled."""
     return all(result.error is None for result in results)

@@ -70,7 +70,7 @@ class _Spawner:
         dedupe_key: str | None = None,
         **kwargs: Any,
     ) -> Spawned:
-        """A job or its name, its arguments, and options for this one. If a parameter of the job has the name of an option, pass it by
+        """Spawn a job: a job or its name, its arguments, and options for this one. If a parameter of the job has the name of an option, pass it by
         position."""
         options = Options(
             queue=queue, priority=priority, retries=retries, timeout=timeout, delay=delay, dedupe_key=dedupe_key

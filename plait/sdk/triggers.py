@@ -25,19 +25,30 @@ J = TypeVar("J")
 
 
 class TriggerOptions(TypedDict, total=False):
-    """The options of a trigger's jobs; the last three texts are templates."""
+    """The options of a trigger and its jobs. `payload` and the last three are templates."""
 
     label: str | None
+    """Label of the trigger within its tenant. Default: the definition's name and the schedule or event."""
     tenant: str | UUID | None
+    """Slug or id of the tenant. Default: the app's tenant, else the tenant `default`."""
     payload: Mapping[str, Any] | None
+    """Arguments of its jobs, as a template. Default: none."""
     queue: str | None
+    """Queue of its jobs. Default: the definition's."""
     priority: int | None
+    """Lower runs first. Default: the definition's."""
     retries: int | None
+    """n retries allow n + 1 attempts. Default: the definition's."""
     timeout: Duration | None
+    """Time limit of one attempt. Default: the definition's."""
     dedupe_window: Duration
+    """How long a firing with the same dedupe key enqueues nothing; 0 disables this. Default: 5 minutes."""
     dedupe_key: str | None
+    """At most one unfinished job per key. Default: none."""
     correlation_id: str | None
+    """Correlation id of its jobs. Default: none."""
     limit_key: str | None
+    """Value for the definition's per-key limits. Default: none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,12 @@
 --   locks    the login's row
 --   raises   PL012 if the login does not exist, or could act for more than one tenant; PL003 no
 --            such tenant
---   called   plait.store.tenants.bind_login
+--   called   plait.store.tenants.bind_login, users
+--
+--   p_login    name of the database login
+--   p_tenant   id of the tenant; null unbinds the login
+--
+--   select plait.bind_login(:'login', plait.tenant_id('default'));
 --
 -- The role plait_tenant may be granted before or after. A login that is not bound sees nothing.
 create or replace function plait.bind_login(p_login name, p_tenant uuid) returns void

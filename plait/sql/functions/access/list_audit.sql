@@ -3,7 +3,13 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL004 for a caller that may not read across tenants
---   called   plait.store.audit.list_audit
+--   called   plait.store.audit.list_audit, users
+--
+--   p_actor    only entries of this actor
+--   p_action   only this action
+--   p_object   only entries about this object
+--
+--   select at, actor, action, object from plait.list_audit(p_all => true);
 create or replace function plait.list_audit(
   p_tenant uuid default null, p_all boolean default false, p_actor text default null, p_action text default null,
   p_object text default null, p_before uuid default null, p_limit int default 50

@@ -3,7 +3,11 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL004 for a caller that may not read across tenants
---   called   plait.store.keys.list_keys
+--   called   plait.store.keys.list_keys, users
+--
+--   p_key   only the key with this id
+--
+--   select name, role, hint, expires_at from plait.list_keys();
 create or replace function plait.list_keys(
   p_tenant uuid default null, p_all boolean default false, p_key uuid default null, p_before uuid default null, p_limit int default 50
 ) returns table (id uuid, tenant_id uuid, hint text, name text, role text, created_by text, created_at timestamptz,

@@ -4,7 +4,12 @@
 --   locks    the key's row; with p_descendants those of the keys that were created with it, in id
 --            order
 --   raises   PL008 when the caller has no such key
---   called   plait.store.keys.revoke_key
+--   called   plait.store.keys.revoke_key, users
+--
+--   p_key           id of the key
+--   p_descendants   revoke also keys that were created with it
+--
+--   select plait.revoke_key(:'key');
 create or replace function plait.revoke_key(p_key uuid, p_tenant uuid default null, p_all boolean default false, p_descendants boolean default false)
 returns void
 language plpgsql security definer set search_path = plait, pg_temp as $$

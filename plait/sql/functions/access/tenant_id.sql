@@ -7,10 +7,15 @@
 --   called   after, declare_triggers, emit, enqueue, has_failed_siblings, has_pending_children,
 --            spawn, plait.store.caller_connections.enqueue_async_on,
 --            plait.store.caller_connections.enqueue_sync_on, plait.store.signals._tenant,
---            plait.store.tenants.tenant_id
+--            plait.store.tenants.tenant_id, users
 --
--- To a bound login every other tenant looks like one that does not exist. No slug looks like an id
--- (set_tenant), so the two can't be confused.
+--   p_tenant   slug, or id as text
+--
+--   select plait.tenant_id('default');
+--
+-- For a bound login every other tenant looks like one that does not exist.
+--
+-- No slug looks like an id (set_tenant), so the two can't be confused.
 create or replace function plait.tenant_id(p_tenant text) returns uuid
 language plpgsql stable security definer set search_path = plait, pg_temp as $$
 declare

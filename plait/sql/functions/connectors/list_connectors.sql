@@ -1,9 +1,11 @@
--- list_connectors: a tenant's settings for each kind of connector.
+-- list_connectors: a tenant's settings for each type of connector.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   PL004 for a caller that may not read across tenants
---   called   plait.store.connectors.list_connectors
+--   called   plait.store.connectors.list_connectors, users
+--
+--   select type, settings from plait.list_connectors();
 create or replace function plait.list_connectors(p_tenant uuid default null, p_all boolean default false)
 returns table (tenant_id uuid, tenant text, type text, settings json, updated_at timestamptz, updated_by text)
 language plpgsql stable security definer set search_path = plait, pg_temp as $$

@@ -3,7 +3,12 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL004 for a caller that may not read across tenants
---   called   plait.store.endpoints.list_endpoints
+--   called   plait.store.endpoints.list_endpoints, users
+--
+--   p_endpoint   only the endpoint with this id
+--   p_label      only the endpoint with this label
+--
+--   select label, url, enabled from plait.list_endpoints();
 create or replace function plait.list_endpoints(
   p_tenant uuid default null, p_all boolean default false, p_endpoint uuid default null, p_label text default null
 ) returns table (

@@ -1,10 +1,15 @@
--- rotate_endpoint: give an endpoint a new signing key. The old one signs too during the overlap.
+-- rotate_endpoint: give an endpoint a new signing key. Returns the key's version.
 --
 --   moves    nothing
 --   locks    the endpoint's row
 --   raises   PL008 when the caller has no such endpoint, PL012 for an overlap that is negative or
 --            longer than 30 days
---   called   plait.store.endpoints.rotate_endpoint
+--   called   plait.store.endpoints.rotate_endpoint, users
+--
+--   p_endpoint   id of the endpoint
+--   p_overlap    how long the old key signs too, at most 30 days
+--
+--   select plait.rotate_endpoint(:'endpoint', p_overlap => '1 hour');
 create or replace function plait.rotate_endpoint(p_endpoint uuid, p_tenant uuid default null, p_overlap interval default '1 day') returns int
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

@@ -1,10 +1,16 @@
--- set_connector: a tenant's settings for a kind of connector, as a whole; null removes them.
+-- set_connector: replace a tenant's settings for a type of connector; null removes them.
 --
 --   moves    nothing
 --   locks    the row
---   raises   PL012 for an unknown kind, or settings that are not a JSON object of at most 16 KiB,
+--   raises   PL012 for an unknown type, or settings that are not a JSON object of at most 16 KiB,
 --            PL003 no such tenant
---   called   plait.store.connectors.set_connector
+--   called   plait.store.connectors.set_connector, users
+--
+--   p_type       `http`, `webhook` or `report`
+--   p_settings   a JSON object of at most 16 KiB; null removes the settings
+--   p_by         author of the change, for the record. Default: the login
+--
+--   select plait.set_connector('http', '{"timeout": 10, "hosts": ["api.example"]}');
 create or replace function plait.set_connector(p_type text, p_settings json, p_tenant uuid default null, p_by text default null) returns void
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare v_tenant uuid := plait._tenant(p_tenant);

@@ -5,9 +5,17 @@
 --   raises   PL012 for an invalid or unknown setting, PL003 no such tenant, PL005 too many
 --            endpoints, PL014 if it was changed since, or exists and should be new, PL016 if
 --            another open transaction changes the tenant's endpoints
---   called   plait.store.endpoints.set_endpoint
+--   called   plait.store.endpoints.set_endpoint, users
 --
--- A changed subscription counts from now: earlier outcomes are not announced.
+--   p_label      the endpoint's name within its tenant, 1 to 200 characters
+--   p_settings   a JSON object: `url`, `enabled`, `signature` (`standard`, `sha256` or `sha512`),
+--                `statuses` (final statuses that are delivered), `definitions` (default: all),
+--                `created_by`
+--
+--   select plait.set_endpoint('crm',
+--     '{"url": "https://crm.example/hook", "statuses": ["failed", "dead_letter"]}');
+--
+-- A changed subscription applies from now on: earlier outcomes are not delivered.
 create or replace function plait.set_endpoint(
   p_label text, p_settings json, p_tenant uuid default null, p_unchanged_since timestamptz default null, p_new boolean default false
 ) returns uuid

@@ -3,11 +3,17 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   plait.store.health.examine
+--   called   plait.store.health.examine, users
 --
--- Runs with the caller's own rights, and so is parsed once: a login with pg_read_all_stats sees
--- since when other transactions are open, any other login only how many transactions have begun
--- meanwhile. p_old_s, p_old_xids: from when on something counts as old. evidence: as in findings.
+--   p_old_s      seconds after which an open transaction counts as old
+--   p_old_xids   transactions after which one counts as old, where its age in seconds is hidden
+--
+--   select level, code, finding, advice from plait.examine();
+--
+-- A login with pg_read_all_stats sees since when other transactions are open, any other login only
+-- how many transactions have begun meanwhile. evidence: as in findings.
+--
+-- Runs with the caller's own rights, and so is parsed once.
 create or replace function plait.examine(p_old_s float8 default 60, p_old_xids int default 100000)
 returns table (level text, code text, finding text, evidence jsonb, advice text)
 language sql stable security invoker

@@ -3,10 +3,13 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   plait.store.health.diagnose
+--   called   plait.store.health.diagnose, users
 --
--- evidence: the numbers and names of the finding, for machines. p_keep: the longest retention time
--- of final jobs; null: for ever.
+--   p_keep   the longest retention time of final jobs. Default: for ever
+--
+--   select level, code, finding, advice from plait.findings();
+--
+-- evidence: the numbers and names of the finding, for machines.
 create or replace function plait.findings(p_keep interval default null)
 returns table (level text, code text, finding text, evidence jsonb, advice text)
 language plpgsql stable security definer set search_path = plait, pg_temp as $$

@@ -1,11 +1,18 @@
--- enqueue: enqueue one job from SQL: a stored procedure, a trigger, psql, another language.
+-- enqueue: enqueue one job, from psql, a stored procedure, a table trigger or another language.
 --
 --   moves    nothing -> queued | scheduled
 --   locks    as enqueue_many
 --   raises   as enqueue_many
 --   called   users
 --
---   select plait.enqueue('send_mail', '{"to": "a@b.example"}', queue => 'mail', dedupe_key => 'welcome 17');
+--   after                  jobs that must end first; the new job waits for them
+--   on_dependency_failure   `cancel` or `run`: whether it runs if one of `after` does not succeed
+--
+--   select plait.enqueue('send_mail', '{"to": "a@b.example"}',
+--     queue => 'mail', dedupe_key => 'welcome 17');
+--
+-- Returns the job's id. If an older job holds the dedupe key or the idempotency key, no job is
+-- created and that job's id is returned.
 create or replace function plait.enqueue(
   definition text, payload json default '{}', tenant text default null, queue text default null, priority int default null,
   max_attempts int default null, scheduled_for timestamptz default null, delay interval default null,

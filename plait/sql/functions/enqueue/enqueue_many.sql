@@ -8,16 +8,39 @@
 --            such job to wait for, PL010 for keys outside READ COMMITTED, PL016 when another open
 --            transaction holds a key, a quota or a job to wait for
 --   called   after_many, enqueue, _fire, signal_or_start, plait.store.jobs.enqueue_many,
---            plait.store.jobs.enqueue_parts
+--            plait.store.jobs.enqueue_parts, users
+--
+--   p_ids                  new UUIDv7 ids, one per job, from `uuidv7`
+--   p_definitions          names of job definitions
+--   p_payloads             the arguments of each handler, a JSON object as text
+--   p_tenants              ids of tenants. Default: as p_tenant elsewhere
+--   p_queues               names of queues. Default: each definition's queue
+--   p_priorities           lower runs first. Default: each definition's priority
+--   p_max_attempts         maximum number of attempts. Default: each definition's
+--   p_scheduled_for        start times. Default: now
+--   p_delays_s             seconds until each job may start
+--   p_timeouts_s           seconds that an attempt may take. Default: each definition's timeout
+--   p_dedupe_keys          at most one unfinished job per key and tenant
+--   p_idempotency_keys     one payload per key for as long as the job is kept
+--   p_idempotency_ttls_s   seconds after which an idempotency key may be used again
+--   p_limit_keys           values for the per-key limits of the definitions
+--   p_correlation_ids      ids of your own to find jobs by
+--   p_source               `manual`, `event`, `schedule` or `system`
+--   p_in_transaction       false promises that the caller commits at once
+--   p_afters               for each job the ids of the jobs that it waits for, as the text of an
+--                          array
+--   p_on_dependency_failures   `cancel` or `run`
+--   p_wait_ms              milliseconds to wait for each lock before PL016, unless lock_timeout is
+--                          shorter
+--   p_defaults             {definition: {queue, priority, max_attempts}}, the defaults of the
+--                          caller's code, for definitions that no worker has registered yet
+--   p_deadlines_s          seconds from its start time in which each job must have ended
+--
+--   select * from plait.enqueue_many(array[plait.uuidv7(), plait.uuidv7()], array['send_mail'],
+--     array['{"to": "a@b.example"}', '{"to": "c@d.example"}']);
 --
 -- Missing arrays and null elements take the definition's defaults. An array with one element
 -- (definition, tenant, queue, priority, max_attempts) stands for all jobs.
--- p_afters: for each job the ids of the jobs that it waits for, as the text of an array.
--- p_on_dependency_failures: cancel or run. p_wait_ms: how long to wait for each lock before PL016;
--- a shorter lock_timeout of the session holds. p_deadlines_s: in how many seconds from its start
--- time the job must have ended (_set_deadlines).
--- p_defaults, {definition: {queue, priority, max_attempts}}: the defaults of the caller's code, for
--- definitions that no worker has registered yet.
 -- Ids come from the caller, so a call whose reply was lost can be sent again: jobs that exist
 -- already are left alone. Returns a row only for jobs that were not created because an older one
 -- holds their key.

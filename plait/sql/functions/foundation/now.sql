@@ -1,11 +1,13 @@
--- now: the only clock that decides anything.
+-- now: the current time, from the only clock that plait's decisions use.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   by more than a dozen functions
 --
--- The test kit replaces it with a clock that tests set.
+--   select plait.now();
+--
+-- In tests, a clock that the test sets (plait.testing) replaces it.
 create or replace function plait.now() returns timestamptz
 language sql volatile parallel safe
 return clock_timestamp();

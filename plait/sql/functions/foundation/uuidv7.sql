@@ -5,8 +5,11 @@
 --   raises   nothing
 --   called   by more than a dozen functions
 --
--- Postgres has its own from version 18 on; one definition serves all versions. It uses the real
--- clock, not plait.now(): an id tells rows apart and decides nothing.
+--   select plait.uuidv7();
+--
+-- Uses the real clock, not plait.now(): an id tells rows apart and decides nothing.
+--
+-- Postgres has its own from version 18 on; one definition serves all versions.
 create or replace function plait.uuidv7() returns uuid
 language sql volatile parallel safe
 return encode(

@@ -3,9 +3,11 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   explain_job, findings, plait.store.leader.get_leader
+--   called   explain_job, findings, plait.store.leader.get_leader, users
 --
--- Without a node it is a process that runs no jobs.
+--   select holder, node, url from plait.get_leader();
+--
+-- node is null if the leader's process runs no jobs.
 create or replace function plait.get_leader()
 returns table (holder text, term bigint, since timestamptz, expires_at timestamptz, node text, url text, worker int)
 language sql stable security definer set search_path = plait, pg_temp as $$

@@ -3,7 +3,9 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
---   called   plait.store.nodes.job_nodes
+--   called   plait.store.nodes.job_nodes, users
+--
+--   select node, status, rule from plait.job_nodes(:'job');
 create or replace function plait.job_nodes(p_job uuid, p_tenant uuid default null, p_all boolean default false)
 returns table (node text, job_id uuid, definition text, status text, attempt int, late boolean, result text, error text, finished_at timestamptz,
                rule text, decided_at timestamptz, total int, needed int)

@@ -3,10 +3,12 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   findings, plait.store.nodes.list_nodes
+--   called   findings, plait.store.nodes.list_nodes, users
 --
--- `lost` as soon as its last lease has expired, also before the leader has noticed. `open`: parts
--- of node jobs that wait for it or run there.
+--   select name, state, leads from plait.list_nodes();
+--
+-- A node is `lost` as soon as its last lease has expired, even before the leader has noticed. open:
+-- parts of node jobs that wait for the node or run on it.
 create or replace function plait.list_nodes()
 returns table (name text, state text, leads boolean, url text, version text, labels text, workers int, running int, open int,
                joined_at timestamptz, seen_at timestamptz, seen_s float8)

@@ -6,9 +6,12 @@
 --            job
 --   called   users
 --
---   select plait.after(task_id, 'analyze_tables', dedupe_key => 'analyze_tables');
+--   job   the job that must succeed first
 --
--- Exactly once. Returns the id that it will have, unless another job holds its dedupe key then.
+--   select plait.after(:'job', 'analyze_tables', dedupe_key => 'analyze_tables');
+--
+-- The follow-up is enqueued exactly once. Returns its future id; if another job holds its dedupe
+-- key by then, no job gets this id.
 create or replace function plait.after(
   job uuid, definition text, payload json default '{}', tenant text default null, queue text default null, priority int default null,
   max_attempts int default null, timeout interval default null, delay interval default null, dedupe_key text default null,

@@ -4,7 +4,11 @@
 --   locks    nothing
 --   raises   PL003 and PL004 for a tenant; a job that does not exist, or is another tenant's, has
 --            none
---   called   plait.store.nurseries.has_failed_siblings
+--   called   plait.store.nurseries.has_failed_siblings, users
+--
+--   job   a child
+--
+--   select plait.has_failed_siblings(:'child');
 create or replace function plait.has_failed_siblings(job uuid, tenant text default null) returns boolean
 language sql stable security definer set search_path = plait, pg_temp as $$
   select exists (

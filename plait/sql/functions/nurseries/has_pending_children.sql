@@ -4,7 +4,11 @@
 --   locks    nothing
 --   raises   PL003 and PL004 for a tenant; a job that does not exist, or is another tenant's, has
 --            none
---   called   plait.store.nurseries.has_pending_children
+--   called   plait.store.nurseries.has_pending_children, users
+--
+--   job   the parent
+--
+--   select plait.has_pending_children(:'job');
 create or replace function plait.has_pending_children(job uuid, tenant text default null) returns boolean
 language sql stable security definer set search_path = plait, pg_temp as $$
   select exists (

@@ -3,10 +3,12 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
---   called   plait.store.nurseries.job_info
+--   called   plait.store.nurseries.job_info, users
 --
--- Merged when it is read: each job writes only its own row. Of several attempts of one job the last
--- that set a key wins.
+--   select plait.job_info(:'job');
+--
+-- Each job writes only its own info; it is merged when it is read. If several attempts of one job
+-- set a key, the last one wins.
 create or replace function plait.job_info(p_job uuid, p_tenant uuid default null, p_all boolean default false) returns jsonb
 language plpgsql stable security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
 declare

@@ -7,11 +7,16 @@
 --            more
 --   called   users
 --
---   select plait.spawn('refresh_batch', '{"ids": [1, 2, 3]}', parent => task_id, priority => 20);
---   select plait.spawn('refresh_batch', '{"ids": [4]}', sibling_of => task_id);
+--   parent       the parent. Give either this or `sibling_of`
+--   sibling_of   a child whose parent gets the new child
+--   attempt      the running attempt of that job; it fails with PL009 if another one runs by now
 --
--- From a stored procedure, a table's trigger or another language. With `attempt` it is fenced: a
--- caller that lost the lease spawns nothing. The parent can't become final before this commits.
+--   select plait.spawn('refresh_batch', '{"ids": [1, 2, 3]}', parent => :'job', priority => 20);
+--   select plait.spawn('refresh_batch', '{"ids": [4]}', sibling_of => :'child');
+--
+-- For stored procedures, table triggers and other languages. Returns the child's id. With `attempt`
+-- the call is fenced: a caller that lost the lease spawns nothing. The parent can't become final
+-- before this commits.
 create or replace function plait.spawn(
   definition text, payload json default '{}', parent uuid default null, sibling_of uuid default null, attempt int default null,
   tenant text default null, queue text default null, priority int default null, max_attempts int default null, timeout interval default null,

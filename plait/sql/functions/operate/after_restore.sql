@@ -3,13 +3,19 @@
 --   moves    running -> queued, or -> canceled if that was requested
 --   locks    workers in id order, then as _release_running; schedules; the leader's row
 --   raises   PL012 for a time in the future
---   called   plait.store.health.after_restore
+--   called   plait.store.health.after_restore, users
+--
+--   p_until   schedules skip every instant up to this time. Default: now
+--
+--   select * from plait.after_restore();
 --
 -- A worker of the old database learns with its next call that its lease is void; its jobs are
 -- queued again, which does not count as an attempt used. Worker ids and the term continue far above
 -- all that the old database can have assigned since the backup, so that no old process is taken for
--- a new one. Schedules skip every instant up to p_until, by default now: those jobs may have run
--- since the backup. Sessions end. Stored transaction ids mean nothing here, and are cleared.
+-- a new one. Schedules skip every instant up to p_until: those jobs may have run since the backup.
+-- Sessions end.
+--
+-- Stored transaction ids mean nothing here, and are cleared.
 create or replace function plait.after_restore(p_until timestamptz default null, out o_workers int, out o_jobs int, out o_schedules int)
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

@@ -3,12 +3,16 @@
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
 --   locks    the job's live row, then as _fan_in
 --   raises   PL008 when the caller has no such job
---   called   plait.store.jobs.cancel
+--   called   plait.store.jobs.cancel, users
 --
--- A success that arrives after the request still counts; every other outcome becomes canceled;
--- rescue ends the job after a grace period. A started job with a grace period of its own
--- (_cancel_with_grace) is asked too, in any state: its handler receives the cancellation and may
--- clean up. Returns the job's status afterwards; a final job keeps its own.
+--   p_reason   stored as the job's error
+--
+--   select plait.cancel(:'job', p_reason => 'the order was withdrawn');
+--
+-- Returns the job's status afterwards; a final job keeps its own. If a running job succeeds after
+-- the request, it has succeeded; every other outcome becomes canceled. The leader ends a job whose
+-- handler does not stop within the grace period. A started job whose definition has a cancel grace
+-- (_cancel_with_grace) is asked to stop in any state: its handler may clean up.
 create or replace function plait.cancel(p_job uuid, p_tenant uuid default null, p_reason text default null) returns text
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

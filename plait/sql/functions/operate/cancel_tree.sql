@@ -3,12 +3,19 @@
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
 --   locks    live rows SKIP LOCKED; then as _fan_in
 --   raises   PL008 when the caller has no such job
---   called   plait.store.jobs.cancel_tree
+--   called   plait.store.jobs.cancel_tree, users
+--
+--   p_job      id of the root, or of any job
+--   p_reason   stored as each job's error
+--
+--   select * from plait.cancel_tree(:'job');
+--
+-- Returns how many jobs were canceled, how many running ones were asked to stop, and in o_left how
+-- many rows other transactions hold: call again while it is not 0.
 --
 -- Lists the jobs that are live and not asked to stop, repeatedly, until there are none. A job that
 -- fans out holds its own row, and is rejected once it is asked to stop: so either its children
--- exist when its row is locked here, or they never will. Rows that others hold are counted in
--- o_left; the caller calls again while it is not 0.
+-- exist when its row is locked here, or they never will.
 create or replace function plait.cancel_tree(
   p_job uuid, p_tenant uuid default null, p_reason text default null, out o_canceled int, out o_asked int, out o_left int
 )

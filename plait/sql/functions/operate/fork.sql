@@ -5,12 +5,17 @@
 --            tenant's row if it has a quota
 --   raises   PL001 for a step before which not all steps are done, PL005 quota, PL007 inactive
 --            definition, PL008 no such job
---   called   plait.store.jobs.fork
+--   called   plait.store.jobs.fork, users
 --
--- A tool for debugging. p_from is a step's seq: steps before it are kept, it and all later ones run
--- again. Fan-outs that are kept belong to the old job, and so do their children, spawned jobs and
--- follow-ups: the new job neither waits for them nor creates them again. Its first attempt is one
--- that never ran, so that the worker that claims it looks for steps.
+--   p_from   number (seq) of the first step to run again
+--
+--   select plait.fork(:'failed_job');
+--
+-- A tool for debugging. Steps before p_from are kept, that step and all later ones run again.
+-- Returns the new job's id. Fan-outs that are kept belong to the old job, and so do their children,
+-- spawned jobs and follow-ups: the new job neither waits for them nor creates them again.
+--
+-- Its first attempt is one that never ran, so that the worker that claims it looks for steps.
 create or replace function plait.fork(p_job uuid, p_tenant uuid default null, p_from int default 1) returns uuid
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

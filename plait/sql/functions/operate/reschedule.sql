@@ -4,7 +4,12 @@
 --            retry
 --   locks    the job's live row
 --   raises   PL001 bad argument, PL008 no such job, PL009 when it runs, waits or has succeeded
---   called   plait.store.jobs.reschedule
+--   called   plait.store.jobs.reschedule, users
+--
+--   p_run_at         start time. Default: unchanged
+--   p_max_attempts   maximum number of attempts, more than are used. Default: unchanged
+--
+--   select plait.reschedule(:'job', p_run_at => plait.now() + interval '1 hour');
 create or replace function plait.reschedule(
   p_job uuid, p_tenant uuid default null, p_run_at timestamptz default null, p_max_attempts int default null
 ) returns text

@@ -5,9 +5,15 @@
 --            _retry; then its fan-out
 --   raises   PL001 bad argument, PL005 quota, PL008 no such job, PL009 when it is not final or has
 --            succeeded, or when its fan-out is decided, PL013 when another job holds its dedupe key
---   called   reschedule, plait.store.jobs.retry
+--   called   reschedule, plait.store.jobs.retry, users
 --
--- `attempt` continues to grow, `failed_attempts` starts again. p_steps: keep or drop.
+--   p_run_at         start time. Default: now
+--   p_max_attempts   maximum number of attempts. Default: the job's own
+--   p_steps          `keep` or `drop` the checkpoints of a durable job
+--
+--   select plait.retry(:'failed_job');
+--
+-- `attempt` continues to grow, `failed_attempts` starts again. Returns the job's status.
 create or replace function plait.retry(
   p_job uuid, p_tenant uuid default null, p_run_at timestamptz default null, p_max_attempts int default null, p_steps text default 'keep'
 ) returns text

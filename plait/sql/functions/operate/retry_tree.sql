@@ -5,12 +5,16 @@
 --            then as _retry
 --   raises   PL001 bad argument, PL005 quota, PL008 no such job, PL009 when the root is not final
 --            or has succeeded, or is no root
---   called   plait.store.jobs.retry_tree
+--   called   plait.store.jobs.retry_tree, users
 --
--- If a job's last step is a fan-out or nursery that failed, that is open again, and so are the
--- job's own nursery and nurseries that an error left: their children that did not succeed run
--- again; the results of the others stand. Streamed fan-outs start anew: their order was read.
--- Returns how many jobs run.
+--   p_job   id of the root
+--
+--   select plait.retry_tree(:'failed_job');
+--
+-- Returns how many jobs run. If a job's last step is a fan-out or nursery that failed, that is open
+-- again, and so are the job's own nursery and nurseries that an error left: their children that did
+-- not succeed run again; the results of the others stand. Streamed fan-outs start anew: their order
+-- was read.
 create or replace function plait.retry_tree(p_job uuid, p_tenant uuid default null) returns int
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
 declare

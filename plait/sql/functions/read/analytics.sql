@@ -3,10 +3,16 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL004 for a caller that may not read this tenant
---   called   plait.store.connectors.analytics
+--   called   plait.store.connectors.analytics, users
 --
--- Never counts history. o_complete: all jobs of the range were read. wait: from the enqueue to the
--- first start.
+--   p_from   start of the range. Default: a day before its end
+--   p_to     end of the range. Default: now
+--   p_scan   most jobs to read
+--
+--   select definition, jobs, failed, run_p95_s from plait.analytics();
+--
+-- Reads at most p_scan jobs, however many there are; `complete` is true if these are all jobs of
+-- the range. wait_…: from the enqueue to the first start. run_…: the last attempt.
 create or replace function plait.analytics(
   p_tenant uuid default null, p_from timestamptz default null, p_to timestamptz default null, p_scan int default 10000
 ) returns table (definition text, jobs bigint, live bigint, succeeded bigint, failed bigint, dead_letter bigint, canceled bigint, skipped bigint,

@@ -1,9 +1,11 @@
--- explain_job: why a job is not running. plait/model/reasons.py has a remedy for each code.
+-- explain_job: why a job is not running: a code and a sentence for each reason.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
---   called   plait.store.jobs.explain_job
+--   called   plait.store.jobs.explain_job, users
+--
+--   select * from plait.explain_job(:'job');
 create or replace function plait.explain_job(p_job uuid, p_tenant uuid default null, p_all boolean default false)
 returns table (code text, explanation text)
 language plpgsql volatile security definer set search_path = plait, pg_temp as $$

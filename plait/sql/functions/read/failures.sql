@@ -1,12 +1,17 @@
--- failures: the most frequent failures, by definition and kind of error, since a point in time.
+-- failures: the most frequent failures, by definition and error, since a point in time.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   PL001 for an unknown status, PL004 for a caller that may not read across tenants
---   called   plait.store.statistics.failures
+--   called   plait.store.statistics.failures, users
 --
--- At most the newest 2,000 are read (T113); for all tenants, an equal share of each. A job that was
--- retried since is not counted.
+--   p_from       since when. Default: a day ago
+--   p_statuses   `{failed}`, `{dead_letter}` or both. Default: both
+--
+--   select definition, error, jobs from plait.failures();
+--
+-- At most the newest 2,000 failures are read (T113); for all tenants, an equal share of each. A job
+-- that was retried since is not counted.
 create or replace function plait.failures(
   p_tenant uuid default null, p_all boolean default false, p_from timestamptz default null, p_statuses text[] default null,
   p_limit int default 50

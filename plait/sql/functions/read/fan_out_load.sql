@@ -3,11 +3,17 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
---   called   plait.store.statistics.fan_out_load
+--   called   plait.store.statistics.fan_out_load, users
 --
--- p_fan_out: one of the job's; null: its first. From p_start to p_end, else from its opening to its
--- decision or now, in p_parts equal parts. running: how many children ran at some time of that
--- part. Of a fan-out's first 20,000 children, so that the call stays short.
+--   p_fan_out   one of the job's fan-outs. Default: its first
+--   p_start     start of the range. Default: when the fan-out was opened
+--   p_end       end of the range. Default: when it was decided, or now
+--   p_parts     number of equal intervals
+--
+--   select * from plait.fan_out_load(:'job');
+--
+-- running: how many children ran at some time of the interval. Only the fan-out's first 20,000
+-- children count, so that the call stays short.
 create or replace function plait.fan_out_load(
   p_job uuid, p_fan_out uuid default null, p_tenant uuid default null, p_all boolean default false,
   p_start timestamptz default null, p_end timestamptz default null, p_parts int default 100

@@ -3,7 +3,12 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL001 for more than 2,000 points, PL004 for a caller that may not read across tenants
---   called   plait.store.statistics.history
+--   called   plait.store.statistics.history, users
+--
+--   p_from   since when. Default: an hour ago
+--   p_step   length of an interval, at least a minute
+--
+--   select at, succeeded, failed from plait.history(p_step => '10 minutes');
 create or replace function plait.history(
   p_tenant uuid default null, p_all boolean default false, p_from timestamptz default null, p_step interval default '1 minute'
 ) returns table (at timestamptz, enqueued bigint, succeeded bigint, failed bigint, dead_letter bigint, canceled bigint, skipped bigint,

@@ -3,7 +3,9 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
---   called   plait.store.jobs.job_history
+--   called   plait.store.jobs.job_history, users
+--
+--   select plait.job_history(:'job');
 --
 -- Its arguments, its steps, and the outcomes of its children and dependencies. `format` is 1.
 -- Children of a fan-out are in the order in which the handler reads them. Large results are

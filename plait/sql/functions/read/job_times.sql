@@ -3,11 +3,13 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
---   called   plait.store.jobs.job_times
+--   called   plait.store.jobs.job_times, users
 --
--- total_s: from its first start to its end, or until now. own_s: its handler ran, in all attempts.
--- waiting_s: the rest, in which it was suspended, in backoff or queued again. No row for a job that
--- has not started.
+--   select * from plait.job_times(:'failed_job');
+--
+-- total_s: from the job's first start to its end, or until now. own_s: how long its handler ran, in
+-- all attempts. waiting_s: the rest, in which it was suspended, in backoff or queued again. No row
+-- for a job that has not started.
 create or replace function plait.job_times(p_job uuid, p_tenant uuid default null, p_all boolean default false)
 returns table (total_s float8, own_s float8, waiting_s float8)
 language plpgsql stable security definer set search_path = plait, pg_temp as $$

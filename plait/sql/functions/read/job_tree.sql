@@ -3,10 +3,17 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
---   called   plait.store.jobs.job_tree
+--   called   plait.store.jobs.job_tree, users
 --
--- attempt: how many count against max_attempts. own_s: how long its handler ran, in all attempts;
--- total_s: from its first start to its end, with its children.
+--   p_job             any job of the workflow
+--   p_after_fan_out   cursor: fan_out_id of the last row of the previous page
+--   p_after_index     cursor: fan_out_index of that row
+--   p_limit           most rows to return, up to 10,000
+--
+--   select depth, definition, status from plait.job_tree(:'job');
+--
+-- attempt: attempts used. own_s: how long its handler ran, in all attempts. total_s: from its first
+-- start to its end, with its children.
 create or replace function plait.job_tree(
   p_job uuid, p_tenant uuid default null, p_all boolean default false,
   p_after_fan_out uuid default null, p_after_index int default null, p_limit int default 10000

@@ -3,11 +3,17 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL001 for more than 200 points, PL004 for a caller that may not read across tenants
---   called   plait.store.statistics.latency
+--   called   plait.store.statistics.latency, users
 --
--- Nothing is written for it when jobs run. In each interval the newest 100 jobs are read, by their
--- ids, however many there are. A job waits from when it was due until its first start; its run time
--- is that of its last attempt.
+--   p_from   since when. Default: an hour ago
+--   p_step   length of an interval, at least a minute
+--
+--   select at, wait_p95, run_p95 from plait.latency(p_step => '10 minutes');
+--
+-- In each interval the newest 100 jobs are read, however many there are. A job waits from when it
+-- was due until its first start; its run time is that of its last attempt.
+--
+-- Nothing is written for it when jobs run.
 create or replace function plait.latency(
   p_tenant uuid default null, p_all boolean default false, p_from timestamptz default null, p_step interval default '1 minute'
 ) returns table (at timestamptz, jobs bigint, wait_p50 float8, wait_p95 float8, run_p50 float8, run_p95 float8)

@@ -3,7 +3,9 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
---   called   plait.store.jobs.list_attempts
+--   called   plait.store.jobs.list_attempts, users
+--
+--   select attempt, status, reason, error from plait.list_attempts(:'failed_job');
 create or replace function plait.list_attempts(p_job uuid, p_tenant uuid default null, p_all boolean default false)
 returns table (attempt int, status text, final text, worker int, host text, pid int, claimed_at timestamptz, started_at timestamptz,
                finished_at timestamptz, exit_code int, reason text, error text, traceback text, result text, progress text)

@@ -3,12 +3,16 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
---   called   plait.store.statistics.list_children
+--   called   plait.store.statistics.list_children, users
 --
--- p_fan_out: one of the job's; null: its first. run_at: of a child that is not final, when it is
--- due or since when it is in its state. fan_outs: how many it has itself. attempt: how many count
--- against max_attempts. attempts: the last hundred, as JSON: one that never ran (canceled, or an
--- operator's retry) has no claimed_at.
+--   p_fan_out   one of the job's fan-outs. Default: its first
+--   p_start     first index to return
+--
+--   select id, status from plait.list_children(:'job');
+--
+-- run_at: if the child is not final, when it is due, or since when it is in its state. fan_outs:
+-- how many it has itself. attempt: attempts used. attempts: the last hundred, as JSON. An attempt
+-- that never ran (canceled, or an operator's retry) has no claimed_at.
 create or replace function plait.list_children(
   p_job uuid, p_fan_out uuid default null, p_tenant uuid default null, p_all boolean default false, p_start int default 0, p_limit int default 100
 ) returns table (id uuid, fan_out_index int, definition text, queue text, status text, attempt int, created_at timestamptz, run_at timestamptz,

@@ -3,9 +3,11 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
---   called   plait.store.statistics.list_fan_outs
+--   called   plait.store.statistics.list_fan_outs, users
 --
--- The rest of a fan-out's total is queued.
+--   select id, strategy, total, succeeded, failed from plait.list_fan_outs(:'job');
+--
+-- Children that are in none of the columns are queued.
 create or replace function plait.list_fan_outs(p_job uuid, p_tenant uuid default null, p_all boolean default false, p_limit int default 100)
 returns table (id uuid, strategy text, total int, needed int, succeeded int, failed int, canceled int, decision text,
                created_at timestamptz, decided_at timestamptz, timeout_at timestamptz, running int, waiting int, scheduled int)

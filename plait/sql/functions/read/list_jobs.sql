@@ -1,12 +1,23 @@
--- list_jobs: a page of search_jobs by its commonest filters, as plain rows, for SQL by hand.
+-- list_jobs: jobs by the most common filters, newest first, as plain rows.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   as search_jobs
 --   called   users
 --
--- Bounded like search_jobs, but it does not say where a search stopped: use search_jobs to page
--- through rare matches.
+--   p_statuses         only jobs with one of these statuses
+--   p_queue            only jobs of this queue
+--   p_definition       only jobs of this definition
+--   p_correlation_id   only jobs with this correlation id
+--   p_parent           only children of this job
+--   p_root             only descendants of this job
+--   p_fan_out          only children of this fan-out
+--   p_has_children     only jobs with children, or only those without
+--
+--   select id, definition, status from plait.list_jobs(p_statuses => '{failed,dead_letter}');
+--
+-- Reads a bounded number of rows, like search_jobs, but does not say where the search stopped: use
+-- search_jobs to page through rare matches.
 create or replace function plait.list_jobs(
   p_tenant uuid default null, p_all boolean default false, p_statuses text[] default null, p_queue text default null,
   p_definition text default null, p_correlation_id text default null, p_before uuid default null, p_limit int default 50,

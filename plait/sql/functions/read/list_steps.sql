@@ -3,7 +3,9 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
---   called   plait.store.jobs.list_steps
+--   called   plait.store.jobs.list_steps, users
+--
+--   select seq, name, done from plait.list_steps(:'job');
 create or replace function plait.list_steps(p_job uuid, p_tenant uuid default null, p_all boolean default false)
 returns table (seq int, name text, occurrence int, kind text, attempt int, at timestamptz, done boolean, due_at timestamptz, value text,
                error text, fan_out_id uuid, strategy text, decision text, total int, succeeded int, failed int, canceled int,

@@ -3,10 +3,13 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL004 for a caller that may not read across tenants
---   called   plait.store.statistics.overview
+--   called   plait.store.statistics.overview, users
 --
--- Nothing here counts history (T113). Failures, and jobs that wait for a fan-out, are counted up to
--- 2,000, which then means "or more".
+--   select o_queued, o_running, o_dead_letter from plait.overview();
+--
+-- Failures, and jobs that wait for a fan-out, are counted up to 2,000, which then means "or more".
+--
+-- Nothing here counts history (T113).
 create or replace function plait.overview(
   p_tenant uuid default null, p_all boolean default false,
   out o_at timestamptz, out o_scheduled bigint, out o_queued bigint, out o_running bigint, out o_waiting bigint, out o_oldest_queued_s float8,

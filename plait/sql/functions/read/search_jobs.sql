@@ -4,15 +4,36 @@
 --   locks    nothing
 --   raises   PL001 for an unknown status, a negative limit or a payload that is not an object,
 --            PL004 for a caller that may not read across tenants
---   called   list_jobs, plait.store.jobs.count_jobs, plait.store.jobs.list_jobs
+--   called   list_jobs, plait.store.jobs.count_jobs, plait.store.jobs.list_jobs, users
 --
--- By cursor: ids sort by time and are unique, so no row is skipped or shown twice (T112). Each
--- search starts where few rows are: a workflow, a correlation id, a search key that the definition
--- declares, live jobs, failed jobs. A filter that no index serves walks the newest rows, at most
--- p_scan of them (fewer if each row's payload or status must be read). If that ended the search,
--- the last row has no job but `stopped`: send it as p_before to continue. A search key's index has
--- the jobs that were created since it was declared; earlier ones are found by walking. p_error: a
--- fingerprint of failed jobs.
+--   p_statuses         only jobs with one of these statuses
+--   p_queue            only jobs of this queue
+--   p_definition       only jobs of this definition
+--   p_correlation_id   only jobs with this correlation id
+--   p_parent           only children of this job
+--   p_root             only descendants of this job
+--   p_fan_out          only children of this fan-out
+--   p_has_children     only jobs with children, or only those without
+--   p_source           only jobs with this source: `manual`, `event`, `schedule` or `system`
+--   p_worker           only jobs that this worker runs, by its id
+--   p_created_after    only jobs that were created after this time
+--   p_created_before   only jobs that were created before this time
+--   p_search           only jobs with this text in their definition, correlation id or dedupe key,
+--                      or with this id
+--   p_payload          only jobs whose payload has these keys and values
+--   p_offset           rows to skip
+--   p_scan             most rows to read, 100 to 100,000
+--   p_error            only failed jobs with this fingerprint of their error (failures)
+--
+--   select (job).id, (job).status, stopped
+--     from plait.search_jobs(p_definition => 'send_mail', p_payload => '{"to": "a@b.example"}');
+--
+-- To read the next page, pass the last id as p_before: no row is skipped or shown twice (T112). A
+-- search that no index serves reads the newest rows, at most p_scan of them (fewer if each row's
+-- payload or status must be read). If it stopped there, the last row has no job but `stopped`: pass
+-- that as p_before to continue. Fast filters: a workflow, a correlation id, a search key that the
+-- definition declares, unfinished jobs, failed jobs. The index of a search key has the jobs that
+-- were created since it was declared; earlier ones are found by reading rows.
 create or replace function plait.search_jobs(
   p_tenant uuid default null, p_all boolean default false, p_statuses text[] default null, p_queue text default null,
   p_definition text default null, p_source text default null, p_worker int default null, p_correlation_id text default null,

@@ -1,15 +1,18 @@
--- tenant_load: each tenant's load: live jobs, recent outcomes, share of what runs now.
+-- tenant_load: each tenant's load: live jobs, recent outcomes, share of the running jobs.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   plait.store.tenants.tenant_load
+--   called   plait.store.tenants.tenant_load, users
 --
--- failure_rate: of attempts that ended since, from the counts for each minute. fair_share: its
--- weight among tenants that have work now; share: its part of all running jobs. `noisy` says why
--- others may suffer: slots (more than twice its fair share while others wait), backlog (more than
--- half of a long queue that others use), failures (more than half of its attempts fail, and are
--- retried).
+--   p_from   since when attempts count. Default: an hour ago
+--
+--   select tenant_id, queued, share, fair_share, noisy from plait.tenant_load();
+--
+-- failure_rate: of the attempts that ended since p_from. fair_share: the tenant's weight among
+-- tenants that have jobs to run now; share: its part of all running jobs. `noisy` lists why others
+-- may suffer: slots (more than twice its fair share while others wait), backlog (more than half of
+-- a long queue that others use), failures (more than half of its attempts fail, and are retried).
 create or replace function plait.tenant_load(p_from timestamptz default null)
 returns table (tenant_id uuid, scheduled bigint, queued bigint, running bigint, waiting bigint, oldest_s float8, ended bigint,
                failure_rate float8, run_s float8, share float8, fair_share float8, noisy text[])

@@ -3,7 +3,9 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL003 no such tenant, PL004 for a caller that may not read it
---   called   plait.store.connectors.usage
+--   called   plait.store.connectors.usage, users
+--
+--   select o_live, o_max_queued from plait.usage();
 create or replace function plait.usage(
   p_tenant uuid default null, out o_now timestamptz, out o_slug text, out o_name text, out o_live bigint, out o_running bigint,
   out o_max_queued int, out o_max_running int, out o_weight int, out o_triggers bigint, out o_max_triggers int, out o_endpoints bigint

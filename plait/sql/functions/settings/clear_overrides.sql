@@ -4,10 +4,14 @@
 --   locks    as _write_definition
 --   raises   PL008 no such definition, PL012 for a setting that is not overridden, PL014 if it was
 --            changed since
---   called   plait.store.definitions.clear_overrides
+--   called   plait.store.definitions.clear_overrides, users
 --
--- Null: all of them. A definition that no code has defined gets the defaults. Returns how many were
--- cleared.
+--   p_name       name of the job definition
+--   p_settings   settings to clear. Default: all
+--
+--   select plait.clear_overrides('send_mail');
+--
+-- A definition that no code has defined gets the defaults. Returns how many were cleared.
 create or replace function plait.clear_overrides(p_name text, p_settings text[] default null, p_unchanged_since timestamptz default null)
 returns int
 language plpgsql security definer set search_path = plait, pg_temp as $$

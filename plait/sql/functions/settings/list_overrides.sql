@@ -3,7 +3,11 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   plait.store.definitions.list_overrides
+--   called   plait.store.definitions.list_overrides, users
+--
+--   p_definition   only overrides of this definition
+--
+--   select definition, setting, value, author from plait.list_overrides();
 create or replace function plait.list_overrides(p_definition text default null)
 returns table (definition text, setting text, value text, code_value text, author text, set_at timestamptz)
 language sql stable security definer set search_path = plait, pg_temp as $$

@@ -1,9 +1,13 @@
--- list_queues: every queue that has jobs, settings or workers; with p_tenant only its jobs count.
+-- list_queues: every queue that has jobs, settings or workers.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   plait.store.queues.list_queues
+--   called   plait.store.queues.list_queues, users
+--
+--   p_tenant   count only jobs of this tenant. Default: all
+--
+--   select name, paused, queued, running from plait.list_queues();
 create or replace function plait.list_queues(p_tenant uuid default null)
 returns table (name text, paused boolean, queued bigint, scheduled bigint, running bigint, waiting bigint, oldest_s float8, workers bigint,
                max_running int, rate_count int, rate_period_s float8, mode text, root_id uuid)

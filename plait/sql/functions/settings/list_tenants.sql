@@ -3,7 +3,9 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   plait.store.tenants.list_tenants
+--   called   plait.store.tenants.list_tenants, users
+--
+--   select slug, paused, queued, running from plait.list_tenants();
 create or replace function plait.list_tenants()
 returns table (id uuid, slug text, name text, time_zone text, created_at timestamptz, paused boolean, weight int, max_running int,
                max_queued int, max_triggers int, queued bigint, running bigint)

@@ -1,14 +1,25 @@
--- set_definition: an operator overrides settings of a definition.
+-- set_definition: override settings of a job definition, for all processes.
 --
 --   moves    nothing
 --   locks    as _write_definition
 --   raises   PL012 for an invalid or unknown setting, PL008 no such definition, PL014 if it was
 --            changed since
---   called   plait.store.definitions.set_definition
+--   called   plait.store.definitions.set_definition, users
+--
+--   p_name       name of the job definition
+--   p_settings   a JSON object: `active`, `queue`, `priority`, `max_attempts`, `timeout_s`,
+--                `backoff_base_s`, `backoff_factor`, `backoff_max_s`, `backoff_jitter`,
+--                `max_running`, `rate_count`, `rate_period_s`, `key_max_running`, `key_rate_count`,
+--                `key_rate_period_s`, `child_mode`, `on_child_failure`, `allow_nested`,
+--                `cancel_on_parent_failure`, `schema`, `description`, `quorum`, `quorum_timeout_s`,
+--                `on_timeout`, `on_node_failure`, `search_keys`, `sensitive`
+--   p_author     author of the change, for the record. Default: the login
+--
+--   select plait.set_definition('send_mail', '{"max_attempts": 10, "timeout_s": 30}');
 --
 -- Absent keys stay, null removes a limit. Each setting but `active` is an override: it wins over
 -- the code, also when a worker starts, until clear_overrides. A value that is in effect already,
--- without an override, is not one. p_author: default the login.
+-- without an override, is not one.
 create or replace function plait.set_definition(
   p_name text, p_settings json, p_unchanged_since timestamptz default null, p_author text default null
 ) returns void

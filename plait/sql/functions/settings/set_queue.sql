@@ -4,10 +4,17 @@
 --   locks    the queue's row
 --   raises   PL012 for an invalid or unknown setting, PL016 if another open transaction changes the
 --            queue
---   called   plait.store.queues.set_queue
+--   called   plait.store.queues.set_queue, users
 --
--- Absent keys stay, null removes a limit. Claims see it when it is committed; await_claims then
--- waits for those that began before. A queue that becomes serial starts nothing until that was
+--   p_name       1 to 100 letters, digits and _ . : -
+--   p_settings   a JSON object: `paused`, `serial`, `max_running`, `rate_count` and `rate_period_s`
+--
+--   select plait.set_queue('mail', '{"max_running": 10, "rate_count": 100, "rate_period_s": 60}');
+--
+-- Absent keys stay, null removes a limit. Claims see the change when it is committed: a claim that
+-- began before may still start jobs.
+--
+-- await_claims waits for those claims. A queue that becomes serial starts nothing until it was
 -- called, or 10 s have passed.
 create or replace function plait.set_queue(p_name text, p_settings json) returns void
 language plpgsql security definer set search_path = plait, pg_temp as $$

@@ -1,11 +1,17 @@
--- set_tenant: create or change a tenant, by slug; absent keys stay, null removes a limit.
+-- set_tenant: create or change a tenant; absent keys stay, null removes a limit. Returns its id.
 --
 --   moves    nothing
 --   locks    the tenant's row; its schedules' if its time zone changes; if it gets a quota, its
 --            live rows SKIP LOCKED: jobs that are moving at that moment are not counted, and nobody
 --            waits
 --   raises   PL012 for an invalid or unknown setting; PL015 with p_new, if it exists
---   called   plait.store.tenants.set_tenant
+--   called   plait.store.tenants.set_tenant, users
+--
+--   p_slug       1 to 63 of a-z, 0-9, _ and -; begins with a letter or digit
+--   p_settings   a JSON object: `name`, `time_zone`, `paused`, `weight`, `max_running`,
+--                `max_queued`, `max_triggers`, `retention` (seconds by final status, null for ever)
+--
+--   select plait.set_tenant('acme', '{"weight": 2, "max_running": 50}');
 create or replace function plait.set_tenant(p_slug text, p_settings json default '{}', p_new boolean default false) returns uuid
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

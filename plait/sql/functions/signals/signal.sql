@@ -5,7 +5,13 @@
 --   raises   PL001 bad argument, PL008 when the caller has no such job, PL009 when it is final
 --   called   follow_link, _signal_event_waits, signal_or_start,
 --            plait.store.caller_connections.signal_async_on,
---            plait.store.caller_connections.signal_sync_on, plait.store.jobs.signal
+--            plait.store.caller_connections.signal_sync_on, plait.store.jobs.signal, users
+--
+--   p_name      name of the signal, 1 to 180 characters
+--   p_payload   JSON of at most 1 MiB
+--   p_id        id of the signal, so that the call can be sent again. Default: a new one
+--
+--   select plait.signal(:'job', 'approved', '{"by": "anna"}');
 --
 -- A job that waits for it resumes. Sent again with the same id it is the same signal. Returns the
 -- job's status afterwards.

@@ -4,10 +4,33 @@
 --   locks    as enqueue_many, for a job with a dedupe key; then as signal
 --   raises   PL001 without a dedupe key, and as enqueue_many and signal; PL016 if the holders of
 --            the key keep ending meanwhile
---   called   plait.store.caller_connections.start_async_on, plait.store.signals.signal_or_start
+--   called   plait.store.caller_connections.start_async_on, plait.store.signals.signal_or_start,
+--            users
 --
--- If a job ends between the two steps, the next one is started. Sent again with the same ids it is
--- the same job and the same signal.
+--   p_id               id of the job if one is started, from `uuidv7`
+--   p_definition       name of the job definition
+--   p_payload          the arguments of the handler, a JSON object as text
+--   p_dedupe_key       the key that finds the job
+--   p_signal           name of the signal
+--   p_signal_payload   JSON of at most 1 MiB
+--   p_signal_id        id of the signal, so that the call can be sent again. Default: a new one
+--   p_queue            name of the queue. Default: the definition's queue
+--   p_priority         lower runs first. Default: the definition's priority
+--   p_max_attempts     maximum number of attempts. Default: the definition's
+--   p_scheduled_for    start time. Default: now
+--   p_delay_s          seconds until it may start
+--   p_timeout_s        seconds that an attempt may take
+--   p_limit_key        value for the definition's per-key limits
+--   p_correlation_id   an id of your own to find the job by
+--   p_in_transaction   false promises that the caller commits at once
+--   p_wait_ms          milliseconds to wait for a lock before PL016
+--   p_defaults         as in enqueue_many
+--
+--   select * from plait.signal_or_start(plait.uuidv7(), 'basket', '{"customer": 17}',
+--     'basket 17', 'item', '{"sku": "A1"}');
+--
+-- Returns the job's id, and whether it was started. If a job ends between the two steps, the next
+-- one is started. Sent again with the same ids it is the same job and the same signal.
 create or replace function plait.signal_or_start(
   p_id uuid, p_definition text, p_payload text, p_dedupe_key text, p_signal text, p_signal_payload json default null, p_signal_id uuid default null,
   p_tenant uuid default null, p_queue text default null, p_priority int default null, p_max_attempts int default null,

@@ -3,7 +3,9 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
---   called   plait.store.jobs.unread_signals
+--   called   plait.store.jobs.unread_signals, users
+--
+--   select * from plait.unread_signals(:'job');
 create or replace function plait.unread_signals(p_job uuid, p_tenant uuid default null, p_all boolean default false)
 returns table (name text, signals int, first_sent_at timestamptz)
 language plpgsql stable security definer set search_path = plait, pg_temp as $$

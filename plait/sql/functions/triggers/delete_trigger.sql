@@ -3,7 +3,11 @@
 --   moves    nothing
 --   locks    the trigger's row
 --   raises   PL008 when the caller has no such trigger, PL009 for one that is in code
---   called   plait.store.triggers.delete_trigger
+--   called   plait.store.triggers.delete_trigger, users
+--
+--   p_trigger   id of the trigger
+--
+--   select plait.delete_trigger(:'trigger');
 create or replace function plait.delete_trigger(p_trigger uuid, p_tenant uuid default null) returns void
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

@@ -6,9 +6,13 @@
 --   called   plait.store.caller_connections.emit_async_on,
 --            plait.store.caller_connections.emit_sync_on, plait.store.events.emit, users
 --
+--   name   1 to 200 letters, digits and _ . : / -
+--   data   a JSON object of at most 256 KiB
+--   id     id of the event, so that the call can be sent again. Default: a new one
+--
 --   select plait.emit('order.paid', '{"order": 17, "cents": 4200}', correlation_id => 'request 5');
 --
--- With an id from the caller it may be sent again: an event that exists is left alone.
+-- Returns the event's id. An event with this id that exists already is left alone.
 create or replace function plait.emit(
   name text, data json default '{}', tenant text default null, correlation_id text default null, id uuid default null
 ) returns uuid

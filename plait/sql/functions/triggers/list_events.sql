@@ -3,7 +3,13 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL004 for a caller that may not read across tenants
---   called   plait.store.events.list_events
+--   called   plait.store.events.list_events, users
+--
+--   p_event    only the event with this id
+--   p_name     only events with this name
+--   p_failed   only events whose dispatch failed
+--
+--   select id, name, data from plait.list_events(p_name => 'order.paid');
 create or replace function plait.list_events(
   p_tenant uuid default null, p_all boolean default false, p_event uuid default null, p_name text default null,
   p_failed boolean default false, p_before uuid default null, p_limit int default 50

@@ -3,7 +3,12 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL004 for a caller that may not read across tenants
---   called   plait.store.triggers.list_fires
+--   called   plait.store.triggers.list_fires, users
+--
+--   p_trigger   only firings of this trigger
+--   p_event     only firings for this event
+--
+--   select label, at, outcome, job_id from plait.list_fires(p_trigger => :'trigger');
 create or replace function plait.list_fires(
   p_trigger uuid default null, p_event uuid default null, p_tenant uuid default null, p_all boolean default false,
   p_limit int default 50

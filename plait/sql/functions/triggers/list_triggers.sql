@@ -3,7 +3,12 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL004 for a caller that may not read across tenants
---   called   plait.store.triggers.list_triggers
+--   called   plait.store.triggers.list_triggers, users
+--
+--   p_trigger   only the trigger with this id
+--   p_label     only the trigger with this label
+--
+--   select label, enabled, next_at from plait.list_triggers();
 create or replace function plait.list_triggers(
   p_tenant uuid default null, p_all boolean default false, p_trigger uuid default null, p_label text default null
 ) returns table (

@@ -5,12 +5,22 @@
 --            trigger's row
 --   raises   PL012 for an invalid or unknown setting, PL003 no such tenant, PL005 too many
 --            triggers, PL007 for an inactive definition, PL009 for more than a pause of one that is
---            in code, PL014 if it was changed since, or exists and should be new, PL016 as
---            _lock_tenant
+--            in code, PL014 if it was changed since, or exists and should be new, PL016 if
+--            another open transaction changes the tenant's triggers
 --   called   plait.store.triggers.set_trigger, users
 --
---   select plait.set_trigger('nightly', '{"definition": "sync", "cron": "0 2 * * *", "time_zone": "America/New_York"}');
---   select plait.set_trigger('resync', '{"definition": "sync", "event_name": "folder.updated", "payload": {"path": "{{event.path}}"}}');
+--   p_label      the trigger's name within its tenant, 1 to 200 characters
+--   p_settings   a JSON object. Schedule: `cron` or `every_s`, `time_zone`, `catch_up`,
+--                `catch_up_window_s`, `overlap`, `jitter_s`. Event trigger: `event_name`. Both:
+--                `definition`, `payload`, `queue`, `priority`, `max_attempts`, `timeout_s`,
+--                `correlation_id`, `dedupe_key`, `dedupe_window_s`, `limit_key`, `enabled`,
+--                `created_by`
+--
+--   select plait.set_trigger('nightly',
+--     '{"definition": "sync", "cron": "0 2 * * *", "time_zone": "America/New_York"}');
+--   select plait.set_trigger('resync',
+--     '{"definition": "sync", "event_name": "folder.updated",
+--       "payload": {"path": "{{event.path}}"}}');
 create or replace function plait.set_trigger(
   p_label text, p_settings json, p_tenant uuid default null, p_unchanged_since timestamptz default null, p_new boolean default false
 ) returns uuid

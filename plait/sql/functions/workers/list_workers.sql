@@ -3,12 +3,16 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   findings, plait.store.workers.list_workers
+--   called   findings, plait.store.workers.list_workers, users
 --
--- prefetched: claimed jobs that wait for a slot, as of the last heartbeat; in plait.live they are
--- `running` like those that have started. leads: its process leads. blocked_since: since when a
--- handler blocks its event loop, as of the last heartbeat; blocked_job is null if the worker could
--- not tell which.
+--   p_since   how long ago a worker may have been lost or have left
+--
+--   select id, state, host, queues, running from plait.list_workers();
+--
+-- prefetched: claimed jobs that wait for a slot, as of the last heartbeat; their status is
+-- `running` like that of jobs that have started. leads: its process leads. blocked_since: since
+-- when a handler blocks its event loop, as of the last heartbeat; blocked_job is null if the worker
+-- could not tell which.
 create or replace function plait.list_workers(p_since interval default '1 hour')
 returns table (id int, state text, host text, pid int, version text, queues text[], definitions text[], running int, prefetched int, metadata text,
                started_at timestamptz, seen_at timestamptz, expires_at timestamptz, seen_s float8, stale boolean, node text, draining boolean,
