@@ -65,6 +65,7 @@ format: setup ## format the code and fix lint errors where possible
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 	$(BIN)/python scripts/sql_callers.py
+	$(BIN)/python -m scripts.sql_format
 
 types: setup ## check types
 	$(BIN)/mypy --config-file pyproject.toml

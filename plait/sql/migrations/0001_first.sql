@@ -1,5 +1,6 @@
 -- long: the first migration makes all tables
--- Written by scripts/first_migration from plait/sql/schema, where the comments are. Frozen with the first release.
+-- Written by scripts/first_migration from plait/sql/schema, where the comments are. Frozen with
+-- the first release.
 create type plait.status as enum (
   'scheduled', 'queued', 'running', 'waiting',
   'succeeded', 'failed', 'dead_letter', 'canceled', 'skipped'

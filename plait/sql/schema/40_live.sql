@@ -70,11 +70,12 @@ end $$;
 
 create trigger guard before update of state on plait.live for each row
 when (old.state <> new.state and not (
-     old.state = 'queued'    and new.state = 'running'                            -- claim: most often, so it comes first
-  or old.state = 'queued'    and new.state = 'scheduled'                          -- reschedule
-  or old.state = 'scheduled' and new.state = 'queued'                             -- promote, reschedule
-  or old.state = 'running'   and new.state in ('queued', 'scheduled', 'waiting')  -- settle, rescue; settle; suspend
-  or old.state = 'waiting'   and new.state = 'queued'                             -- resume
+     old.state = 'queued'    and new.state = 'running'    -- claim: most often, so it comes first
+  or old.state = 'queued'    and new.state = 'scheduled'  -- reschedule
+  or old.state = 'scheduled' and new.state = 'queued'     -- promote, reschedule
+  -- settle, rescue; settle; suspend
+  or old.state = 'running'   and new.state in ('queued', 'scheduled', 'waiting')
+  or old.state = 'waiting'   and new.state = 'queued'     -- resume
 ))
 execute function plait._guard_live();
 

@@ -5,7 +5,8 @@
 --   raises   as enqueue_many
 --   called   users
 --
---   select plait.enqueue('send_mail', '{"to": "a@b.example"}', queue => 'mail', dedupe_key => 'welcome 17');
+--   select plait.enqueue(
+--     'send_mail', '{"to": "a@b.example"}', queue => 'mail', dedupe_key => 'welcome 17');
 create or replace function plait.enqueue(
   definition text, payload json default '{}', tenant text default null, queue text default null, priority int default null,
   max_attempts int default null, scheduled_for timestamptz default null, delay interval default null,

@@ -9,8 +9,11 @@
 --            _lock_tenant
 --   called   plait.store.triggers.set_trigger, users
 --
---   select plait.set_trigger('nightly', '{"definition": "sync", "cron": "0 2 * * *", "time_zone": "America/New_York"}');
---   select plait.set_trigger('resync', '{"definition": "sync", "event_name": "folder.updated", "payload": {"path": "{{event.path}}"}}');
+--   select plait.set_trigger(
+--     'nightly', '{"definition": "sync", "cron": "0 2 * * *", "time_zone": "America/New_York"}');
+--   select plait.set_trigger(
+--     'resync', '{"definition": "sync", "event_name": "folder.updated",
+--                 "payload": {"path": "{{event.path}}"}}');
 create or replace function plait.set_trigger(
   p_label text, p_settings json, p_tenant uuid default null, p_unchanged_since timestamptz default null, p_new boolean default false
 ) returns uuid

@@ -1,4 +1,4 @@
--- _lock_affected_fan_outs: lock fan-outs that ending these jobs may change; return jobs that may end.
+-- _lock_affected_fan_outs: lock fan-outs affected by ending these jobs; return jobs that may end.
 --
 --   moves    nothing
 --   locks    fan-outs SKIP LOCKED. Never waits; the caller holds the jobs' live rows
