@@ -4,8 +4,8 @@
 --   locks    the endpoint's row
 --   raises   PL008 when the caller has no such endpoint
 --   called   plait.store.endpoints.delete_endpoint
-create or replace function plait.delete_endpoint(p_endpoint uuid, p_tenant uuid default null) returns void
-language plpgsql security definer set search_path = plait, pg_temp as $$
+create or replace function plait.delete_endpoint(p_endpoint uuid, p_tenant uuid default null)
+returns void language plpgsql security definer set search_path = plait, pg_temp as $$
 declare v_tenant uuid := plait._tenant(p_tenant);
 begin
   delete from plait.endpoints where id = p_endpoint and tenant_id = v_tenant;

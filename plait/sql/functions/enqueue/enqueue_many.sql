@@ -77,23 +77,28 @@ begin
   elsif cardinality(p_tenants) = 1 then
     v_tenant := p_tenants[1];
   end if;
-  v_plain := v_tenant is not null and cardinality(p_definitions) = 1 and coalesce(cardinality(p_queues), 1) = 1
-    and coalesce(cardinality(p_priorities), 1) = 1 and coalesce(cardinality(p_max_attempts), 1) = 1
-    and num_nonnulls(p_scheduled_for, p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s,
-                     p_limit_keys, p_correlation_ids, p_afters, p_deadlines_s) = 0;
+  v_plain := v_tenant is not null and cardinality(p_definitions) = 1
+    and coalesce(cardinality(p_queues), 1) = 1 and coalesce(cardinality(p_priorities), 1) = 1
+    and coalesce(cardinality(p_max_attempts), 1) = 1
+    and num_nonnulls(
+      p_scheduled_for, p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys,
+      p_idempotency_ttls_s, p_limit_keys, p_correlation_ids, p_afters, p_deadlines_s) = 0;
   if exists (select from unnest(p_deadlines_s) d where not (d > 0 and d <= 3.2e9)) then
     raise exception 'a deadline must be more than 0 and at most 100 years' using errcode = 'PL001';
   end if;
   v_payloads := plait._check_jobs(
-    v_now, p_ids, p_tenants, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for, p_delays_s,
-    p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_limit_keys, p_correlation_ids, p_source);
+    v_now, p_ids, p_tenants, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts,
+    p_scheduled_for, p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys,
+    p_idempotency_ttls_s, p_limit_keys, p_correlation_ids, p_source);
 
   if v_tenant is not null then
     select max_queued is not null into v_quota from plait.tenants where id = v_tenant;
     v_bad := case when v_quota is null then v_tenant::text end;
   else
-    select min(x.tenant_id::text) filter (where t.id is null), bool_or(t.max_queued is not null) into v_bad, v_quota
-      from (select distinct u as tenant_id from unnest(p_tenants) u) x left join plait.tenants t on t.id = x.tenant_id;
+    select min(x.tenant_id::text) filter (where t.id is null), bool_or(t.max_queued is not null)
+    into v_bad, v_quota
+    from (select distinct u as tenant_id from unnest(p_tenants) u) x
+    left join plait.tenants t on t.id = x.tenant_id;
   end if;
   if v_bad is not null or array_position(p_tenants, null) is not null and v_tenant is null then
     raise exception 'there is no tenant %', coalesce(v_bad, 'null') using errcode = 'PL003';
@@ -101,14 +106,21 @@ begin
 
   if v_plain and not v_quota then
     select * into v_definition from plait.definitions where name = p_definitions[1];
-    if v_definition.active is not false and v_definition.kind is distinct from 'node' and v_definition.deadline_s is null then
+    if v_definition.active is not false and v_definition.kind is distinct from 'node'
+       and v_definition.deadline_s is null then
       begin
-        v_queues := array[coalesce(p_queues[1], v_definition.queue, plait._caller_default(p_defaults, p_definitions[1], 'queue'), 'default')];
+        v_queues := array[
+          coalesce(p_queues[1], v_definition.queue,
+                   plait._caller_default(p_defaults, p_definitions[1], 'queue'), 'default')];
         perform plait._enqueue_plain(
           v_now, p_ids, v_payloads, v_tenant, p_definitions[1], v_queues[1],
-          coalesce(p_priorities[1], v_definition.priority, plait._caller_default(p_defaults, p_definitions[1], 'priority')::int, 100),
-          coalesce(p_max_attempts[1], v_definition.max_attempts, plait._caller_default(p_defaults, p_definitions[1], 'max_attempts')::int, 5), p_source,
-          case when v_definition.max_running is null and v_definition.rate_count is null then '' else 'd:' || p_definitions[1] end);
+          coalesce(p_priorities[1], v_definition.priority,
+                   plait._caller_default(p_defaults, p_definitions[1], 'priority')::int, 100),
+          coalesce(p_max_attempts[1], v_definition.max_attempts,
+                   plait._caller_default(p_defaults, p_definitions[1], 'max_attempts')::int, 5),
+          p_source,
+          case when v_definition.max_running is null and v_definition.rate_count is null then ''
+               else 'd:' || p_definitions[1] end);
         if v_definition.search_keys is not null then
           perform plait._store_search_values(p_ids, p_definitions);
         end if;
@@ -127,29 +139,45 @@ begin
   p_max_attempts := plait._repeat_single(p_max_attempts, v_n);
   if v_quota then
     for r in
-      select t.id from plait.tenants t
-      where t.max_queued is not null and t.id in (select coalesce(v_tenant, u) from unnest(p_ids, p_tenants) i(id, u)) order by t.id
+      select t.id
+      from plait.tenants t
+      where t.max_queued is not null
+        and t.id in (select coalesce(v_tenant, u) from unnest(p_ids, p_tenants) i(id, u))
+      order by t.id
     loop
-      perform plait._reserve_quota(r.id, 0, p_wait_ms => p_wait_ms);   -- locks: the next transaction sees the jobs of this one
-      perform plait._reserve_quota(r.id, plait._count_new(r.id, v_now, p_ids, case when v_tenant is null then p_tenants end, p_definitions,
-                                                    p_dedupe_keys, p_idempotency_keys));
+      -- locks: the next transaction sees the jobs of this one
+      perform plait._reserve_quota(r.id, 0, p_wait_ms => p_wait_ms);
+      perform plait._reserve_quota(
+        r.id,
+        plait._count_new(r.id, v_now, p_ids, case when v_tenant is null then p_tenants end,
+                         p_definitions, p_dedupe_keys, p_idempotency_keys));
     end loop;
   end if;
 
-  select bool_or(not d.active), bool_or(d.search_keys is not null), bool_or(d.deadline_s is not null) into v_inactive, v_searchable, v_timed
-    from plait.definitions d where d.name = any(p_definitions);
+  select bool_or(not d.active), bool_or(d.search_keys is not null),
+         bool_or(d.deadline_s is not null)
+  into v_inactive, v_searchable, v_timed
+  from plait.definitions d
+  where d.name = any(p_definitions);
   if v_inactive then
-    perform plait._require_active(array(select n.name from unnest(p_ids, p_definitions) n(id, name)
-                                         where not exists (select from plait.jobs j where j.id = n.id)));
+    perform plait._require_active(
+      array(select n.name from unnest(p_ids, p_definitions) n(id, name)
+             where not exists (select from plait.jobs j where j.id = n.id)));
   end if;
 
   if p_idempotency_keys is not null or p_dedupe_keys is not null then
     perform plait._require_read_committed();
-    for r in select k.requested, k.existing from plait._insert_keys(v_now, v_tenant, p_ids, p_tenants, p_definitions, p_payloads,
-                                            p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_wait_ms) k loop
+    for r in
+      select k.requested, k.existing
+      from plait._insert_keys(
+        v_now, v_tenant, p_ids, p_tenants, p_definitions, p_payloads,
+        p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_wait_ms) k
+    loop
       v_ids := array_remove(v_ids, r.requested);
       if p_afters is not null then  -- a dependent of the one waits for the other
-        p_afters := array(select replace(a, r.requested::text, r.existing::text) from unnest(p_afters) with ordinality u(a, n) order by n);
+        p_afters := array(select replace(a, r.requested::text, r.existing::text)
+                          from unnest(p_afters) with ordinality u(a, n)
+                          order by n);
       end if;
       requested := r.requested;
       existing := r.existing;
@@ -160,35 +188,55 @@ begin
     end if;
   end if;
 
-  -- Insert without checking first. An id that exists was sent again, or belongs to another tenant, which looks like any bad id: that is found
-  -- only when it happens, because a check first, or ON CONFLICT, costs every row.
+  -- Insert without checking first. An id that exists was sent again, or belongs to another tenant,
+  -- which looks like any bad id: that is found only when it happens, because a check first, or ON
+  -- CONFLICT, costs every row.
   for v_pass in 1..2 loop
     begin
       with j as (
-        insert into plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue,
-                                source, correlation_id, dedupe_key, idempotency_key, limit_key, payload, after)
-        select i.id, coalesce(v_tenant, i.tenant_id), v_now, greatest(i.scheduled_for, v_now + make_interval(secs => i.delay_s)),
-               i.timeout_s, coalesce(i.priority, d.priority, plait._caller_default(p_defaults, i.definition, 'priority')::int, 100),
-               coalesce(i.max_attempts, d.max_attempts, plait._caller_default(p_defaults, i.definition, 'max_attempts')::int, 5), i.definition,
-               coalesce(i.queue, d.queue, plait._caller_default(p_defaults, i.definition, 'queue'), 'default'), p_source, i.correlation_id, i.dedupe_key, i.idempotency_key, i.limit_key, i.payload,
+        insert into plait.jobs (
+          id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition,
+          queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload, after)
+        select i.id, coalesce(v_tenant, i.tenant_id), v_now,
+               greatest(i.scheduled_for, v_now + make_interval(secs => i.delay_s)), i.timeout_s,
+               coalesce(i.priority, d.priority,
+                        plait._caller_default(p_defaults, i.definition, 'priority')::int, 100),
+               coalesce(i.max_attempts, d.max_attempts,
+                        plait._caller_default(p_defaults, i.definition, 'max_attempts')::int, 5),
+               i.definition,
+               coalesce(i.queue, d.queue, plait._caller_default(p_defaults, i.definition, 'queue'),
+                        'default'),
+               p_source, i.correlation_id, i.dedupe_key, i.idempotency_key, i.limit_key, i.payload,
                nullif(i.after::uuid[], '{}')
-        from unnest(p_ids, p_tenants, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for,
-                    p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_limit_keys, p_correlation_ids, p_afters)
+        from unnest(p_ids, p_tenants, p_definitions, v_payloads, p_queues, p_priorities,
+                    p_max_attempts, p_scheduled_for, p_delays_s, p_timeouts_s, p_dedupe_keys,
+                    p_idempotency_keys, p_limit_keys, p_correlation_ids, p_afters)
              i(id, tenant_id, definition, payload, queue, priority, max_attempts, scheduled_for,
                delay_s, timeout_s, dedupe_key, idempotency_key, limit_key, correlation_id, after)
         left join plait.definitions d on d.name = i.definition
         where cardinality(v_ids) = cardinality(p_ids) or i.id = any(v_ids)
-        returning id, tenant_id, scheduled_for, priority, max_attempts, definition, queue, dedupe_key, limit_key, after
+        returning id, tenant_id, scheduled_for, priority, max_attempts, definition, queue,
+          dedupe_key, limit_key, after
       ), l as (
-        -- From the rows that the first insert returns, not joined to the arguments: that join would be many to many.
-        insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition,
-                                dedupe_key, limit_key, tied)
-        select j.id, j.tenant_id, case when j.scheduled_for > v_now and j.after is null then j.scheduled_for else v_now end, j.priority, j.max_attempts,
-               case when j.after is not null then 'waiting' when j.scheduled_for > v_now then 'scheduled'
-                    when d.on_node is not null then 'waiting' else 'queued' end::plait.status, t.max_queued is not null, j.queue,
+        -- From the rows that the first insert returns, not joined to the arguments: that join would
+        -- be many to many.
+        insert into plait.live (
+          job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane,
+          definition, dedupe_key, limit_key, tied)
+        select j.id, j.tenant_id,
+               case when j.scheduled_for > v_now and j.after is null then j.scheduled_for
+                    else v_now end,
+               j.priority, j.max_attempts,
+               case when j.after is not null then 'waiting'
+                    when j.scheduled_for > v_now then 'scheduled'
+                    when d.on_node is not null then 'waiting'
+                    else 'queued' end::plait.status,
+               t.max_queued is not null, j.queue,
                case when d.kind = 'node' then 'leader'
-                    when j.limit_key is not null then 'k:' || j.definition || ':' || j.tenant_id || ':' || j.limit_key
-                    when d.max_running is not null or d.rate_count is not null then 'd:' || j.definition
+                    when j.limit_key is not null then
+                      'k:' || j.definition || ':' || j.tenant_id || ':' || j.limit_key
+                    when d.max_running is not null or d.rate_count is not null then
+                      'd:' || j.definition
                     else '' end,
                j.definition, j.dedupe_key, j.limit_key, coalesce(d.kind = 'node', false)
         from j
@@ -196,9 +244,11 @@ begin
         join plait.tenants t on t.id = j.tenant_id
         returning job_id, queue, state, tenant_id, metered, lane
       )
-      select array_agg(distinct queue) filter (where state = 'queued'), array_agg(tenant_id) filter (where metered),
+      select array_agg(distinct queue) filter (where state = 'queued'),
+             array_agg(tenant_id) filter (where metered),
              array_agg(job_id) filter (where state = 'waiting' and lane = 'leader')
-        into v_queues, v_metered, v_nodes from l;
+      into v_queues, v_metered, v_nodes
+      from l;
       exit;
     exception when unique_violation then
       v_there := array(select j.id from plait.jobs j where j.id = any(v_ids));
@@ -207,9 +257,12 @@ begin
       end if;
       if (select count(distinct i) from unnest(p_ids) i) < v_n
          or exists (select from unnest(p_ids, p_tenants, p_definitions) i(id, tenant_id, definition)
-                    left join plait.jobs j on j.id = i.id and j.tenant_id = coalesce(v_tenant, i.tenant_id) and j.definition = i.definition
+                    left join plait.jobs j
+                      on j.id = i.id and j.tenant_id = coalesce(v_tenant, i.tenant_id)
+                        and j.definition = i.definition
                     where i.id = any(v_there) and j.id is null) then
-        raise exception 'a job id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
+        raise exception 'a job id must be a new UUIDv7 made within a day of now'
+          using errcode = 'PL002';
       end if;
       v_ids := array(select i from unnest(v_ids) i where not i = any(v_there));
       if cardinality(v_ids) = 0 then
@@ -222,18 +275,29 @@ begin
     perform plait._store_search_values(v_ids, p_definitions);
   end if;
   if v_timed or p_deadlines_s is not null then
-    perform plait._set_deadlines(v_ids, p_definitions, case when p_deadlines_s is not null then
-      array(select i.deadline_s from unnest(p_ids, p_deadlines_s) i(id, deadline_s) where i.id = any(v_ids) order by array_position(v_ids, i.id)) end);
+    perform plait._set_deadlines(
+      v_ids, p_definitions,
+      case when p_deadlines_s is not null then
+             array(select i.deadline_s
+                   from unnest(p_ids, p_deadlines_s) i(id, deadline_s)
+                   where i.id = any(v_ids)
+                   order by array_position(v_ids, i.id)) end);
   end if;
   if v_nodes is not null then
-    perform plait._start_node_job(v_now, array(select j.id from plait.jobs j where j.id = any(v_nodes) and j.after is null), p_in_transaction);
+    perform plait._start_node_job(
+      v_now, array(select j.id from plait.jobs j where j.id = any(v_nodes) and j.after is null),
+      p_in_transaction);
   end if;
   if p_afters is not null then
     perform plait._require_read_committed();
     v_was := plait._limit_lock_waits(p_wait_ms);
     begin
-      perform plait._add_dependencies(v_now, v_ids, array(select i.p from unnest(p_ids, p_on_dependency_failures) with ordinality i(id, p, n)
-                                                 where i.id = any(v_ids) order by array_position(v_ids, i.id)));
+      perform plait._add_dependencies(
+        v_now, v_ids,
+        array(select i.p
+              from unnest(p_ids, p_on_dependency_failures) with ordinality i(id, p, n)
+              where i.id = any(v_ids)
+              order by array_position(v_ids, i.id)));
     exception when lock_not_available then
       if v_was ~ '^\d{1,3}ms$' then
         raise;

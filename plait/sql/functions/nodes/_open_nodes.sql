@@ -7,8 +7,9 @@
 --
 -- The set is every node with a living worker that does not drain, serves the queue and has the
 -- definition. Returns null if these are fewer than the quorum.
-create or replace function plait._open_nodes(p_now timestamptz, p_job plait.jobs, p_metered boolean, p_attempt int, p_seq int, p_always boolean)
-returns uuid
+create or replace function plait._open_nodes(
+  p_now timestamptz, p_job plait.jobs, p_metered boolean, p_attempt int, p_seq int, p_always boolean
+) returns uuid
 language plpgsql as $$
 declare
   d        plait.definitions;
@@ -20,39 +21,55 @@ declare
 begin
   select * into d from plait.definitions where name = p_job.definition;
   select * into n from plait.definitions where name = d.on_node;
-  v_nodes := array(select distinct w.node from plait.workers w
-                   where w.node is not null and w.state = 'alive' and w.expires_at > p_now and not w.draining
-                     and p_job.queue = any(w.queues) and d.on_node = any(w.definitions) order by 1);
+  v_nodes := array(
+    select distinct w.node from plait.workers w
+    where w.node is not null and w.state = 'alive' and w.expires_at > p_now and not w.draining
+      and p_job.queue = any(w.queues) and d.on_node = any(w.definitions) order by 1);
   v_total := cardinality(v_nodes);
-  v_needed := case d.quorum when 'majority' then v_total / 2 + 1 when 'all' then greatest(1, v_total) else d.quorum::int end;
+  v_needed := case d.quorum when 'majority' then v_total / 2 + 1
+                   when 'all' then greatest(1, v_total)
+                   else d.quorum::int end;
   if v_total < v_needed then
     return null;
   end if;
   if p_metered then
     perform plait._reserve_quota(p_job.tenant_id, v_total);
   end if;
-  insert into plait.fan_outs (id, tenant_id, parent_id, root_id, created_at, timeout_at, timeout_s, depth, total, needed, waited_for,
-                              early, streamed, nested, cancel_remaining, cancel_on_parent_failure, strategy, on_timeout, on_node_failure)
-  values (v_id, p_job.tenant_id, p_job.id, coalesce(p_job.root_id, p_job.id), p_now, p_now + make_interval(secs => d.quorum_timeout_s),
-          d.quorum_timeout_s, coalesce(p_job.depth, 0) + 1, v_total, v_needed, v_total, true, false, true, true, true, 'quorum',
-          d.on_timeout, d.on_node_failure);
+  insert into plait.fan_outs (
+    id, tenant_id, parent_id, root_id, created_at, timeout_at, timeout_s, depth, total, needed,
+    waited_for, early, streamed, nested, cancel_remaining, cancel_on_parent_failure, strategy,
+    on_timeout, on_node_failure)
+  values (v_id, p_job.tenant_id, p_job.id, coalesce(p_job.root_id, p_job.id), p_now,
+          p_now + make_interval(secs => d.quorum_timeout_s), d.quorum_timeout_s,
+          coalesce(p_job.depth, 0) + 1, v_total, v_needed, v_total, true, false, true, true, true,
+          'quorum', d.on_timeout, d.on_node_failure);
   with c as (
-    insert into plait.jobs (id, tenant_id, created_at, priority, max_attempts, definition, queue, source, correlation_id, payload,
-                            parent_id, root_id, fan_out_id, fan_out_index, depth, node)
-    select plait.uuidv7(), p_job.tenant_id, p_now, p_job.priority, coalesce(n.max_attempts, p_job.max_attempts), d.on_node, p_job.queue,
-           'system', p_job.correlation_id, p_job.payload, p_job.id, coalesce(p_job.root_id, p_job.id), v_id, u.n - 1,
-           coalesce(p_job.depth, 0) + 1, u.node
+    insert into plait.jobs (
+      id, tenant_id, created_at, priority, max_attempts, definition, queue, source, correlation_id,
+      payload, parent_id, root_id, fan_out_id, fan_out_index, depth, node)
+    select plait.uuidv7(), p_job.tenant_id, p_now, p_job.priority,
+           coalesce(n.max_attempts, p_job.max_attempts), d.on_node, p_job.queue, 'system',
+           p_job.correlation_id, p_job.payload, p_job.id, coalesce(p_job.root_id, p_job.id), v_id,
+           u.n - 1, coalesce(p_job.depth, 0) + 1, u.node
     from unnest(v_nodes) with ordinality u(node, n)
     returning *
   )
-  insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition, root_id, fan_out_id)
-  select c.id, c.tenant_id, p_now, c.priority, c.max_attempts, 'queued', p_metered, c.queue, 'n:' || c.node, c.definition, c.root_id, c.fan_out_id
+  insert into plait.live (
+    job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition,
+    root_id, fan_out_id)
+  select c.id, c.tenant_id, p_now, c.priority, c.max_attempts, 'queued', p_metered, c.queue,
+         'n:' || c.node, c.definition, c.root_id, c.fan_out_id
   from c;
   if p_metered then
     perform plait._reserve_quota(p_job.tenant_id, v_total, true);
   end if;
-  perform plait._store_search_values(array(select j.id from plait.jobs j where j.root_id = coalesce(p_job.root_id, p_job.id) and j.fan_out_id = v_id), array[d.on_node]);
-  insert into plait.steps (job_id, tenant_id, fan_out_id, at, seq, occurrence, attempt, done, name, kind)
+  perform plait._store_search_values(
+    array(select j.id
+          from plait.jobs j
+          where j.root_id = coalesce(p_job.root_id, p_job.id) and j.fan_out_id = v_id),
+    array[d.on_node]);
+  insert into plait.steps (
+    job_id, tenant_id, fan_out_id, at, seq, occurrence, attempt, done, name, kind)
   values (p_job.id, p_job.tenant_id, v_id, p_now, p_seq, 1, p_attempt, false, 'nodes', 'fan_out');
   perform plait._wake_workers(array[p_job.queue], p_always);
   return v_id;

@@ -9,31 +9,40 @@
 -- Everything is checked here: nothing may fail when they are enqueued, because that would stop the
 -- job from succeeding.
 create or replace function plait._add_follow_ups(
-  p_job plait.jobs, p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[], p_priorities int[],
-  p_max_attempts int[], p_timeouts_s float8[], p_delays_s float8[], p_dedupe_keys text[], p_limit_keys text[]
+  p_job plait.jobs, p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[],
+  p_priorities int[], p_max_attempts int[], p_timeouts_s float8[], p_delays_s float8[],
+  p_dedupe_keys text[], p_limit_keys text[]
 ) returns void
 language plpgsql as $$
 declare
   v_payloads json[];
 begin
   v_payloads := plait._check_jobs(
-    plait.now(), p_ids, null, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, null, p_delays_s,
-    p_timeouts_s, p_dedupe_keys, null, null, p_limit_keys, null, 'system');
+    plait.now(), p_ids, null, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts,
+    null, p_delays_s, p_timeouts_s, p_dedupe_keys, null, null, p_limit_keys, null, 'system');
   perform plait._require_active(p_definitions);
   if exists (select from plait.jobs where id = any(p_ids)) then
-    raise exception 'a job id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
+    raise exception 'a job id must be a new UUIDv7 made within a day of now'
+      using errcode = 'PL002';
   end if;
   perform plait._own_nursery(p_job);
-  perform from plait.fan_outs where id = p_job.id and decided_at is null and parent_final is null for no key update;
+  perform from plait.fan_outs
+  where id = p_job.id and decided_at is null and parent_final is null for no key update;
   if not found then
     raise exception 'job % is final: it accepts no follow-ups', p_job.id using errcode = 'PL009';
   end if;
-  insert into plait.follow_ups (job_id, id, tenant_id, timeout_s, delay_s, priority, max_attempts, definition, queue, dedupe_key, limit_key,
-                                payload)
-  select p_job.id, i.id, p_job.tenant_id, i.timeout_s, i.delay_s, coalesce(i.priority, d.priority, 100),
-         coalesce(i.max_attempts, case when d.inherits_attempts then p_job.max_attempts end, d.max_attempts, 5), i.definition, coalesce(i.queue, d.queue, 'default'), i.dedupe_key, i.limit_key, i.payload
-  from unnest(p_ids, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts, p_timeouts_s, p_delays_s, p_dedupe_keys, p_limit_keys)
-       i(id, definition, payload, queue, priority, max_attempts, timeout_s, delay_s, dedupe_key, limit_key)
+  insert into plait.follow_ups (
+    job_id, id, tenant_id, timeout_s, delay_s, priority, max_attempts, definition, queue,
+    dedupe_key, limit_key, payload)
+  select p_job.id, i.id, p_job.tenant_id, i.timeout_s, i.delay_s,
+         coalesce(i.priority, d.priority, 100),
+         coalesce(i.max_attempts, case when d.inherits_attempts then p_job.max_attempts end,
+                  d.max_attempts, 5),
+         i.definition, coalesce(i.queue, d.queue, 'default'), i.dedupe_key, i.limit_key, i.payload
+  from unnest(p_ids, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts,
+              p_timeouts_s, p_delays_s, p_dedupe_keys, p_limit_keys)
+       i(id, definition, payload, queue, priority, max_attempts, timeout_s, delay_s, dedupe_key,
+         limit_key)
   left join plait.definitions d on d.name = i.definition
   on conflict do nothing;
 end $$;

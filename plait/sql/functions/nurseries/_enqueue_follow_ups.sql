@@ -26,17 +26,26 @@ begin
   if not exists (select from plait.follow_ups where job_id = p_job) then
     return;
   end if;
-  perform from plait.tenants where id = p_tenant and max_queued is not null for no key update skip locked;
+  perform from plait.tenants
+  where id = p_tenant and max_queued is not null for no key update skip locked;
   v_metered := found;
   if v_metered then
     update plait.tenants set quota_left = null where id = p_tenant;  -- count again
   end if;
   -- An id that was used meanwhile is not an error.
-  delete from plait.follow_ups f where f.job_id = p_job and exists (select from plait.jobs j where j.id = f.id);
-  for u in select * from plait.follow_ups where job_id = p_job and dedupe_key is not null order by dedupe_key, id loop
+  delete from plait.follow_ups f
+  where f.job_id = p_job and exists (select from plait.jobs j where j.id = f.id);
+  for u in
+    select *
+    from plait.follow_ups
+    where job_id = p_job and dedupe_key is not null
+    order by dedupe_key, id
+  loop
     begin
       perform set_config('lock_timeout', '20ms', true);
-      insert into plait.dedupe (tenant_id, key, job_id) values (u.tenant_id, u.dedupe_key, u.id) on conflict do nothing;
+      insert into plait.dedupe (tenant_id, key, job_id)
+      values (u.tenant_id, u.dedupe_key, u.id)
+      on conflict do nothing;
       if not found then
         v_keyed := v_keyed || u.id;  -- another job has its dedupe key
       end if;
@@ -52,23 +61,34 @@ begin
   with gone as (
     delete from plait.follow_ups where job_id = p_job and id <> all(v_late) returning *
   ), c as (
-    insert into plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source,
-                            correlation_id, dedupe_key, limit_key, payload)
-    select g.id, g.tenant_id, v_now, v_now + make_interval(secs => g.delay_s), g.timeout_s, g.priority, g.max_attempts, g.definition, g.queue,
-           'system', (select j.correlation_id from plait.jobs j where j.id = p_job), g.dedupe_key, g.limit_key, g.payload
-    from gone g where not g.id = any(v_keyed)
+    insert into plait.jobs (
+      id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition,
+      queue, source, correlation_id, dedupe_key, limit_key, payload)
+    select g.id, g.tenant_id, v_now, v_now + make_interval(secs => g.delay_s), g.timeout_s,
+           g.priority, g.max_attempts, g.definition, g.queue, 'system',
+           (select j.correlation_id from plait.jobs j where j.id = p_job), g.dedupe_key,
+           g.limit_key, g.payload
+    from gone g
+    where not g.id = any(v_keyed)
     on conflict do nothing
     returning *
   ), l as (
-    insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition, dedupe_key, limit_key, tied)
-    select c.id, c.tenant_id, case when c.scheduled_for > v_now then c.scheduled_for else v_now end, c.priority, c.max_attempts,
+    insert into plait.live (
+      job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition,
+      dedupe_key, limit_key, tied)
+    select c.id, c.tenant_id, case when c.scheduled_for > v_now then c.scheduled_for else v_now end,
+           c.priority, c.max_attempts,
            case when c.scheduled_for > v_now then 'scheduled' else 'queued' end::plait.status,
            v_metered, c.queue,
-           plait._lane(c.definition, c.tenant_id, c.limit_key), c.definition, c.dedupe_key, c.limit_key,
+           plait._lane(c.definition, c.tenant_id, c.limit_key), c.definition, c.dedupe_key,
+           c.limit_key,
            exists (select from plait.definitions d where d.name = c.definition and d.kind = 'node')
-    from c returning queue, job_id, definition
+    from c
+    returning queue, job_id, definition
   )
-  select array_agg(distinct queue), array_agg(job_id), array_agg(definition) into v_queues, v_jobs, v_definitions from l;
+  select array_agg(distinct queue), array_agg(job_id), array_agg(definition)
+  into v_queues, v_jobs, v_definitions
+  from l;
   if v_queues is not null then
     perform plait._store_search_values(v_jobs, v_definitions);
     perform plait._set_deadlines(v_jobs, v_definitions);

@@ -10,8 +10,10 @@
 --
 -- Returns their ids, in order; if an older job holds a dedupe key, that job's id.
 create or replace function plait._spawn(
-  p_parent plait.jobs, p_nursery uuid, p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[], p_priorities int[],
-  p_max_attempts int[], p_timeouts_s float8[], p_delays_s float8[], p_dedupe_keys text[], p_limit_keys text[], p_in_transaction boolean default false
+  p_parent plait.jobs, p_nursery uuid, p_ids uuid[], p_definitions text[], p_payloads text[],
+  p_queues text[], p_priorities int[], p_max_attempts int[], p_timeouts_s float8[],
+  p_delays_s float8[], p_dedupe_keys text[], p_limit_keys text[],
+  p_in_transaction boolean default false
 ) returns uuid[]
 language plpgsql set enable_seqscan = off as $$
 declare
@@ -28,44 +30,56 @@ declare
   r          record;
 begin
   v_payloads := plait._check_jobs(
-    plait.now(), p_ids, null, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, null, p_delays_s,
-    p_timeouts_s, p_dedupe_keys, null, null, p_limit_keys, null, 'system');
+    plait.now(), p_ids, null, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts,
+    null, p_delays_s, p_timeouts_s, p_dedupe_keys, null, null, p_limit_keys, null, 'system');
   p_definitions := plait._repeat_single(p_definitions, cardinality(p_ids));
   p_queues := plait._repeat_single(p_queues, cardinality(p_ids));
   p_priorities := plait._repeat_single(p_priorities, cardinality(p_ids));
   p_max_attempts := plait._repeat_single(p_max_attempts, cardinality(p_ids));
   perform plait._require_active(p_definitions);
   if exists (select from plait.fan_outs o where o.id = p_parent.fan_out_id and not o.nested) then
-    raise exception 'job % may not have children: its parent does not allow it (allow_nested)', p_parent.id using errcode = 'PL009';
+    raise exception 'job % may not have children: its parent does not allow it (allow_nested)',
+      p_parent.id using errcode = 'PL009';
   end if;
   if coalesce(p_parent.depth, 0) >= 1000 then
     raise exception 'a workflow must be at most 1000 levels deep' using errcode = 'PL001';
   end if;
 
-  if p_in_transaction then  -- an update, not a lock: a settle that waits for it must read the row again
+  -- an update, not a lock: a settle that waits for it must read the row again
+  if p_in_transaction then
     update plait.live set tied = true where job_id = p_parent.id;
   else
     perform from plait.live where job_id = p_parent.id for key share;
   end if;
   v_gone := not found;
-  select * into f from plait.fan_outs where id = p_nursery and parent_id = p_parent.id for no key update;
+  select * into f
+  from plait.fan_outs
+  where id = p_nursery and parent_id = p_parent.id for no key update;
   if not found then
     raise exception 'job % has no nursery %', p_parent.id, p_nursery using errcode = 'PL008';
   end if;
   if f.strategy <> 'nursery' then
-    raise exception 'job % waits for a fan-out, which accepts no more children: its children cannot spawn siblings', p_parent.id using errcode = 'PL009';
+    raise exception 'job % waits for a fan-out, which accepts no more children: its children cannot spawn siblings',
+      p_parent.id using errcode = 'PL009';
   end if;
   if v_gone or f.decided_at is not null
-     or exists (select from plait.fan_outs o where o.id = p_parent.id and o.parent_final is not null) then
-    raise exception 'job % is final, or its nursery is closed: it accepts no more children', p_parent.id using errcode = 'PL009';
+     or exists (select from plait.fan_outs o
+                where o.id = p_parent.id and o.parent_final is not null) then
+    raise exception 'job % is final, or its nursery is closed: it accepts no more children',
+      p_parent.id using errcode = 'PL009';
   end if;
-  v_metered := exists (select from plait.tenants t where t.id = p_parent.tenant_id and t.max_queued is not null);
+  v_metered := exists (
+    select from plait.tenants t where t.id = p_parent.tenant_id and t.max_queued is not null);
   if v_metered then
     perform plait._reserve_quota(p_parent.tenant_id, cardinality(p_ids));
   end if;
   if p_dedupe_keys is not null then
-    for r in select k.requested, k.existing from plait._insert_keys(plait.now(), p_parent.tenant_id, p_ids, null, p_definitions, p_payloads,
-                                                                  p_dedupe_keys, null, null, 5000) k loop
+    for r in
+      select k.requested, k.existing
+      from plait._insert_keys(
+        plait.now(), p_parent.tenant_id, p_ids, null, p_definitions, p_payloads,
+        p_dedupe_keys, null, null, 5000) k
+    loop
       v_ids := array_remove(v_ids, r.requested);
       v_answer := array_replace(v_answer, r.requested, r.existing);
     end loop;
@@ -79,35 +93,55 @@ begin
   v_free := not v_stopped and f.turn is null and f.succeeded + f.failed + f.canceled = f.total;
   begin
     with c as (
-      insert into plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source,
-                              correlation_id, dedupe_key, limit_key, payload, parent_id, root_id, fan_out_id, fan_out_index, depth)
-      select i.id, p_parent.tenant_id, v_now, v_now + make_interval(secs => i.delay_s), i.timeout_s, coalesce(i.priority, d.priority, 100),
-             coalesce(i.max_attempts, case when d.inherits_attempts then p_parent.max_attempts end, d.max_attempts, 5), i.definition, coalesce(i.queue, d.queue, 'default'), 'system', p_parent.correlation_id,
-             i.dedupe_key, i.limit_key, i.payload, p_parent.id, f.root_id, f.id, f.total + row_number() over (order by i.n) - 1, f.depth
-      from unnest(p_ids, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts, p_timeouts_s, p_delays_s, p_dedupe_keys, p_limit_keys)
-           with ordinality i(id, definition, payload, queue, priority, max_attempts, timeout_s, delay_s, dedupe_key, limit_key, n)
+      insert into plait.jobs (
+        id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition,
+        queue, source, correlation_id, dedupe_key, limit_key, payload, parent_id, root_id,
+        fan_out_id, fan_out_index, depth)
+      select i.id, p_parent.tenant_id, v_now, v_now + make_interval(secs => i.delay_s), i.timeout_s,
+             coalesce(i.priority, d.priority, 100),
+             coalesce(i.max_attempts, case when d.inherits_attempts then p_parent.max_attempts end,
+                      d.max_attempts, 5),
+             i.definition, coalesce(i.queue, d.queue, 'default'), 'system', p_parent.correlation_id,
+             i.dedupe_key, i.limit_key, i.payload, p_parent.id, f.root_id, f.id,
+             f.total + row_number() over (order by i.n) - 1, f.depth
+      from unnest(p_ids, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts,
+                  p_timeouts_s, p_delays_s, p_dedupe_keys, p_limit_keys) with ordinality
+           i(id, definition, payload, queue, priority, max_attempts, timeout_s, delay_s, dedupe_key,
+             limit_key, n)
       left join plait.definitions d on d.name = i.definition
       where i.id = any(v_ids)
       returning *
     ), s as (
-      select c.*, v_stopped or f.serial and not (v_free and c.fan_out_index = f.total) as waits from c
+      select c.*, v_stopped or f.serial and not (v_free and c.fan_out_index = f.total) as waits
+      from c
     ), l as (
-      insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition, dedupe_key, limit_key,
-                              root_id, fan_out_id, wait_on, tied)
-      select s.id, s.tenant_id, case when not s.waits and s.scheduled_for > v_now then s.scheduled_for else v_now end, s.priority, s.max_attempts,
-             case when s.waits then 'waiting' when s.scheduled_for > v_now then 'scheduled' else 'queued' end::plait.status, v_metered, s.queue,
-             plait._lane(s.definition, s.tenant_id, s.limit_key), s.definition, s.dedupe_key, s.limit_key, s.root_id, s.fan_out_id,
-             case when s.waits then 'turn' end, exists (select from plait.definitions d where d.name = s.definition and d.kind = 'node')
-      from s returning queue, state
+      insert into plait.live (
+        job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition,
+        dedupe_key, limit_key, root_id, fan_out_id, wait_on, tied)
+      select s.id, s.tenant_id,
+             case when not s.waits and s.scheduled_for > v_now then s.scheduled_for else v_now end,
+             s.priority, s.max_attempts,
+             case when s.waits then 'waiting'
+                  when s.scheduled_for > v_now then 'scheduled'
+                  else 'queued' end::plait.status,
+             v_metered, s.queue, plait._lane(s.definition, s.tenant_id, s.limit_key), s.definition,
+             s.dedupe_key, s.limit_key, s.root_id, s.fan_out_id, case when s.waits then 'turn' end,
+             exists (select from plait.definitions d
+                     where d.name = s.definition and d.kind = 'node')
+      from s
+      returning queue, state
     )
     select array_agg(distinct queue) filter (where state = 'queued') into v_queues from l;
   exception when unique_violation then
-    raise exception 'a job id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
+    raise exception 'a job id must be a new UUIDv7 made within a day of now'
+      using errcode = 'PL002';
   end;
   perform plait._store_search_values(v_ids, p_definitions);
   perform plait._set_deadlines(v_ids, p_definitions);
-  update plait.fan_outs set total = total + cardinality(v_ids), cancel_due = cancel_due or v_stopped,
-    turn = case when serial and v_free then v_ids[1] else turn end where id = f.id;
+  update plait.fan_outs set
+    total = total + cardinality(v_ids), cancel_due = cancel_due or v_stopped,
+    turn = case when serial and v_free then v_ids[1] else turn end
+  where id = f.id;
   if v_metered then
     perform plait._reserve_quota(p_parent.tenant_id, cardinality(v_ids), true);
   end if;

@@ -9,7 +9,9 @@
 -- rescue ends the job after a grace period. A started job with a grace period of its own
 -- (_cancel_with_grace) is asked too, in any state: its handler receives the cancellation and may
 -- clean up. Returns the job's status afterwards; a final job keeps its own.
-create or replace function plait.cancel(p_job uuid, p_tenant uuid default null, p_reason text default null) returns text
+create or replace function plait.cancel(
+  p_job uuid, p_tenant uuid default null, p_reason text default null
+) returns text
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   v_tenant uuid := plait._tenant(p_tenant);
@@ -17,7 +19,9 @@ declare
   v_status text;
 begin
   perform plait._require_read_committed();
-  select * into v_live from plait.live where job_id = p_job and tenant_id = v_tenant for no key update;
+  select * into v_live
+  from plait.live
+  where job_id = p_job and tenant_id = v_tenant for no key update;
   if not found then
     select status::text into v_status from plait.job where id = p_job and tenant_id = v_tenant;
     if not found then
@@ -25,15 +29,18 @@ begin
     end if;
     return v_status;
   end if;
-  if v_live.cancel_by is not null or cardinality(plait._cancel_with_grace(array[p_job], plait.now(), p_reason)) > 0 then
+  if v_live.cancel_by is not null
+     or cardinality(plait._cancel_with_grace(array[p_job], plait.now(), p_reason)) > 0 then
     return (select l.state from plait.live l where l.job_id = p_job);
   end if;
   if v_live.state = 'running' then
-    update plait.live set cancel_requested = plait.now(), cancel_reason = p_reason where job_id = p_job and cancel_requested is null;
+    update plait.live set cancel_requested = plait.now(), cancel_reason = p_reason
+    where job_id = p_job and cancel_requested is null;
     perform plait._notify('cancel ' || v_live.worker);
     return 'running';
   end if;
   perform plait._make_final(v_live, plait.now(), 'canceled', 'canceled', 'canceled', p_reason);
-  perform plait._fan_in(plait.now(), array[p_job], array[v_live.fan_out_id], array['canceled'::plait.status]);
+  perform plait._fan_in(
+    plait.now(), array[p_job], array[v_live.fan_out_id], array['canceled'::plait.status]);
   return 'canceled';
 end $$;

@@ -9,11 +9,13 @@
 -- If a job ends between the two steps, the next one is started. Sent again with the same ids it is
 -- the same job and the same signal.
 create or replace function plait.signal_or_start(
-  p_id uuid, p_definition text, p_payload text, p_dedupe_key text, p_signal text, p_signal_payload json default null, p_signal_id uuid default null,
-  p_tenant uuid default null, p_queue text default null, p_priority int default null, p_max_attempts int default null,
-  p_scheduled_for timestamptz default null, p_delay_s float8 default null, p_timeout_s float8 default null, p_limit_key text default null,
-  p_correlation_id text default null, p_in_transaction boolean default true, p_wait_ms int default 5000, p_defaults json default null,
-  out o_job uuid, out o_started boolean
+  p_id uuid, p_definition text, p_payload text, p_dedupe_key text, p_signal text,
+  p_signal_payload json default null, p_signal_id uuid default null, p_tenant uuid default null,
+  p_queue text default null, p_priority int default null, p_max_attempts int default null,
+  p_scheduled_for timestamptz default null, p_delay_s float8 default null,
+  p_timeout_s float8 default null, p_limit_key text default null,
+  p_correlation_id text default null, p_in_transaction boolean default true,
+  p_wait_ms int default 5000, p_defaults json default null, out o_job uuid, out o_started boolean
 )
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
@@ -27,11 +29,14 @@ begin
   end if;
   for v_pass in 1..10 loop
     v_held := null;
-    select e.existing into v_held from plait.enqueue_many(
-      array[p_id], array[p_definition], array[p_payload], p_tenants => array[v_tenant], p_queues => array[p_queue],
-      p_priorities => array[p_priority], p_max_attempts => array[p_max_attempts], p_scheduled_for => array[p_scheduled_for],
-      p_delays_s => array[p_delay_s], p_timeouts_s => array[p_timeout_s], p_dedupe_keys => array[p_dedupe_key],
-      p_limit_keys => array[p_limit_key], p_correlation_ids => array[p_correlation_id], p_in_transaction => p_in_transaction,
+    select e.existing into v_held
+    from plait.enqueue_many(
+      array[p_id], array[p_definition], array[p_payload], p_tenants => array[v_tenant],
+      p_queues => array[p_queue], p_priorities => array[p_priority],
+      p_max_attempts => array[p_max_attempts], p_scheduled_for => array[p_scheduled_for],
+      p_delays_s => array[p_delay_s], p_timeouts_s => array[p_timeout_s],
+      p_dedupe_keys => array[p_dedupe_key], p_limit_keys => array[p_limit_key],
+      p_correlation_ids => array[p_correlation_id], p_in_transaction => p_in_transaction,
       p_wait_ms => p_wait_ms, p_defaults => p_defaults) e;
     o_job := coalesce(v_held, p_id);
     o_started := o_job = p_id;
@@ -44,5 +49,6 @@ begin
       end if;
     end;
   end loop;
-  raise exception 'the jobs that hold the dedupe key keep ending: try again' using errcode = 'PL016';
+  raise exception 'the jobs that hold the dedupe key keep ending: try again'
+    using errcode = 'PL016';
 end $$;

@@ -11,7 +11,8 @@
 -- o_job: the parent if it became final, with its own fan-out; the caller counts it there.
 create or replace function plait._resume_or_end_parent(
   p_fan_out plait.fan_outs, p_now timestamptz,
-  out o_resumed boolean, out o_job uuid, out o_fan_out uuid, out o_final plait.status, out o_tied boolean
+  out o_resumed boolean, out o_job uuid, out o_fan_out uuid, out o_final plait.status,
+  out o_tied boolean
 ) language plpgsql as $$
 declare
   v_on text := 'fan_out ' || p_fan_out.id;
@@ -19,28 +20,40 @@ declare
   a    plait.attempts;
   n    record;
 begin
-  select * into l from plait.live v
-    where v.job_id = p_fan_out.parent_id and v.state = 'waiting' and v.wait_on in (v_on, 'several') for update skip locked;
+  select * into l
+  from plait.live v
+  where v.job_id = p_fan_out.parent_id and v.state = 'waiting' and v.wait_on in (v_on, 'several')
+  for update skip locked;
   o_resumed := found;
   if found then
     if p_fan_out.id = p_fan_out.parent_id then
-      select * into a from plait.attempts t where t.job_id = l.job_id and t.attempt = l.attempt;  -- how its handler ended
-      o_final := coalesce(p_fan_out.parent_final, case p_fan_out.decision when 'succeeded' then 'succeeded' else 'failed' end::plait.status);
+      -- how its handler ended
+      select * into a from plait.attempts t where t.job_id = l.job_id and t.attempt = l.attempt;
+      o_final := coalesce(
+        p_fan_out.parent_final,
+        case p_fan_out.decision when 'succeeded' then 'succeeded' else 'failed' end::plait.status);
       perform plait._make_final(
-        l, p_now, case o_final when 'dead_letter' then 'failed' else o_final::text end::plait.outcome, o_final,
-        case when p_fan_out.parent_final is not null then a.reason when o_final = 'failed' then 'children_failed' end,
-        case when p_fan_out.parent_final is not null then a.error when o_final = 'failed' then plait._describe_failed_children(p_fan_out) end, a.result,
-        p_failure => case when p_fan_out.parent_final is not null then a.failure end);
+        l, p_now,
+        case o_final when 'dead_letter' then 'failed' else o_final::text end::plait.outcome,
+        o_final,
+        case when p_fan_out.parent_final is not null then a.reason
+             when o_final = 'failed' then 'children_failed' end,
+        case when p_fan_out.parent_final is not null then a.error
+             when o_final = 'failed' then plait._describe_failed_children(p_fan_out) end,
+        a.result, p_failure => case when p_fan_out.parent_final is not null then a.failure end);
     elsif p_fan_out.strategy = 'after' and p_fan_out.decision = 'failed' then
       o_final := 'canceled';
-      perform plait._make_final(l, p_now, 'canceled', o_final, 'dependency_failed', 'a job that it depended on did not succeed');
+      perform plait._make_final(
+        l, p_now, 'canceled', o_final, 'dependency_failed',
+        'a job that it depended on did not succeed');
     elsif p_fan_out.on_timeout is not null then
       n := plait._node_job_outcome(p_fan_out, l.definition);
       o_final := n.o_final;
       if o_final is null then
         perform plait._resume_job(l);
       else
-        perform plait._make_final(l, p_now, o_final::text::plait.outcome, o_final, n.o_reason, n.o_error, n.o_result);
+        perform plait._make_final(
+          l, p_now, o_final::text::plait.outcome, o_final, n.o_reason, n.o_error, n.o_result);
       end if;
     else
       perform plait._resume_job(l);
@@ -48,7 +61,8 @@ begin
     if o_final is not null then
       o_job := l.job_id; o_fan_out := l.fan_out_id; o_tied := l.tied;
     end if;
-  elsif exists (select from plait.live v where v.job_id = p_fan_out.parent_id and v.wait_on in (v_on, 'several')) then
+  elsif exists (select from plait.live v
+                where v.job_id = p_fan_out.parent_id and v.wait_on in (v_on, 'several')) then
     return;  -- its row is locked: rescue tries again
   end if;
   update plait.fan_outs set waited_for = null where id = p_fan_out.id;
