@@ -167,6 +167,13 @@ def test_strings_and_names_are_never_touched() -> None:
 
 
 @pytest.mark.parametrize("path", SQL, ids=name_of)
+def test_every_file_is_formatted(path: Path) -> None:
+    text = path.read_text()
+    assert format_sql(text) == text, "run: make format"
+    assert faults(text) == []
+
+
+@pytest.mark.parametrize("path", SQL, ids=name_of)
 def test_formatting_is_stable_even_if_every_statement_is_one_line(path: Path) -> None:
     formatted = format_sql(_on_one_line_each(path.read_text()))
     assert format_sql(formatted) == formatted
