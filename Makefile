@@ -59,12 +59,14 @@ screenshots: setup ui browser ## take the screenshots in docs/images/ui again: e
 lint: setup ## check style, formatting and wording
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/python -m scripts.sql_format --check
 	$(BIN)/python scripts/vocabulary.py
 
 format: setup ## format the code and fix lint errors where possible
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 	$(BIN)/python scripts/sql_callers.py
+	$(BIN)/python -m scripts.sql_format
 
 types: setup ## check types
 	$(BIN)/mypy --config-file pyproject.toml

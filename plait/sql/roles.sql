@@ -1,5 +1,6 @@
--- Roles belong to the server, not to one database: several installations share them, and several processes may create
--- them at once. Run by a superuser, or by a role with CREATEROLE, or not at all when a DBA has made them.
+-- Roles belong to the server, not to one database: several installations share them, and several
+-- processes may create them at once. Run by a superuser, or by a role with CREATEROLE, or not at
+-- all when a DBA has made them.
 --
 --   plait_owner   owns the tables and the functions; migrations run as it; nobody logs in as it
 --   plait_client  a trusted application: enqueues, reads, cancels, for any tenant
@@ -10,11 +11,13 @@
 do $$
 declare v_role text;
 begin
-  foreach v_role in array array['plait_owner', 'plait_client', 'plait_tenant', 'plait_worker', 'plait_admin'] loop
+  foreach v_role in array array[
+    'plait_owner', 'plait_client', 'plait_tenant', 'plait_worker', 'plait_admin'] loop
     if not exists (select from pg_roles where rolname = v_role) then
       begin
         execute format('create role %I nologin', v_role);
-      exception when duplicate_object or unique_violation then null;  -- another process created it first
+      -- another process created it first
+      exception when duplicate_object or unique_violation then null;
       end;
     end if;
   end loop;

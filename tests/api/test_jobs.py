@@ -277,7 +277,7 @@ def test_every_reason_says_what_would_let_the_job_run() -> None:
     import re
 
     text = (ROOT / "plait/sql/functions/read/explain_job.sql").read_text()
-    codes = set(re.findall(r"return query select '(\w+)'", text)) | {str(status) for status in Status if status.final}
+    codes = set(re.findall(r"return query\s+select '(\w+)'", text)) | {str(status) for status in Status if status.final}
     assert codes == set(REMEDIES)
 
 

@@ -1,7 +1,8 @@
 """One clock: the database's, through `plait.now()`. No decision uses Python's wall clock, and no test sleeps.
 
 A line that must break the rule ends in its reason: `# clock: <reason>`, `# sleep: <reason>`, in SQL
-`-- clock: <reason>`. A monotonic clock, which can only make a process stop itself earlier, is free to use.
+`-- clock: <reason>`, which may also be on a line of its own up to three lines above. A monotonic clock, which can only
+make a process stop itself earlier, is free to use.
 """
 
 import ast
@@ -71,6 +72,8 @@ def test_a_clock_in_sql_is_found() -> None:
     assert sql_clocks("created timestamptz default CURRENT_TIMESTAMP")
     assert sql_clocks("select plait.now(); -- as now() would\nselect 1") == []
     assert sql_clocks("select clock_timestamp() -- clock: measures the vacuum itself") == []
+    assert sql_clocks("-- clock: measures itself\nselect 1,\n  2,\n  clock_timestamp()") == []
+    assert sql_clocks("-- clock: measures itself\n" + "select 1;\n" * 3 + "select clock_timestamp()")
 
 
 def uses(source: str, forbidden: set[str], *, excuse: str) -> list[str]:
@@ -108,9 +111,11 @@ def _resolve(node: ast.expr, names: dict[str, str]) -> str | None:
 
 
 def sql_clocks(text: str) -> list[str]:
+    lines = text.splitlines()
     found = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(lines, start=1):
         code, _, comment = line.partition("--")
-        if (used := SQL_CLOCK.search(code)) and not re.match(r" clock: \S", comment):
+        above = any(re.match(r" *-- clock: \S", other) for other in lines[max(0, number - 4) : number - 1])
+        if (used := SQL_CLOCK.search(code)) and not above and not re.match(r" clock: \S", comment):
             found.append(f"line {number}: {used[0]}")
     return found

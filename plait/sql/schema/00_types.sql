@@ -2,16 +2,19 @@
 -- plait/model/states.py has the same lists; tests/foundation/test_states.py compares them.
 
 create type plait.status as enum (
-  'scheduled', 'queued', 'running', 'waiting',                          -- live: one row in plait.live
+  -- live: one row in plait.live
+  'scheduled', 'queued', 'running', 'waiting',
   'succeeded', 'failed', 'dead_letter', 'canceled', 'skipped'           -- final: no row there
 );
 
 create type plait.outcome as enum (
-  'succeeded', 'failed', 'timeout', 'canceled', 'skipped', 'lost', 'released', 'snoozed', 'suspended'
+  'succeeded', 'failed', 'timeout', 'canceled', 'skipped', 'lost', 'released', 'snoozed',
+  'suspended'
 );
 
--- Where a worker's claims of one queue start reading the index: for each tenant and priority, the least run_at that a queued job
--- of the main lane can still have (see _advance_scan_bounds). A transaction with an id above `seen_xid` got it after `seen_at`.
+-- Where a worker's claims of one queue start reading the index: for each tenant and priority, the
+-- least run_at that a queued job of the main lane can still have (see _advance_scan_bounds). A
+-- transaction with an id above `seen_xid` got it after `seen_at`.
 create type plait.scan_bounds as (
   seen_at timestamptz, seen_xid xid8, tenants uuid[], priorities smallint[], starts timestamptz[]
 );

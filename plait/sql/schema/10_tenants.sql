@@ -7,36 +7,46 @@ create table plait.tenants (
   time_zone   text not null default 'UTC',
   created_at  timestamptz not null default plait.now(),
   paused      boolean not null default false,
-  weight      smallint not null default 1 check (weight between 1 and 1000),       -- its share in fair scheduling
+  -- its share in fair scheduling
+  weight      smallint not null default 1 check (weight between 1 and 1000),
   max_running integer check (max_running >= 0),
-  max_queued  integer check (max_queued >= 0),                                     -- counts all jobs that are not final
-  quota_left  integer,                               -- a lower bound of what is left of max_queued, see functions/enqueue/_reserve_quota.sql
-  max_triggers integer default 1000 check (max_triggers >= 0),                     -- triggers in code do not count; null: no limit
-  retention   jsonb not null default '{}' check (jsonb_typeof(retention) = 'object')   -- seconds by status; null: for ever; absent: the leader's setting
+  -- counts all jobs that are not final
+  max_queued  integer check (max_queued >= 0),
+  quota_left  integer,                               -- a lower bound of what is left of max_queued,
+                                                     -- see functions/enqueue/_reserve_quota.sql
+  -- triggers in code do not count; null: no limit
+  max_triggers integer default 1000 check (max_triggers >= 0),
+  -- seconds by status; null: for ever; absent: the leader's setting
+  retention   jsonb not null default '{}' check (jsonb_typeof(retention) = 'object')
 );
 
 -- A claim reads tenants' settings only if this index is not empty.
-create index tenants_special on plait.tenants (id) where paused or weight <> 1 or max_running is not null;
+create index tenants_special on plait.tenants (id)
+  where paused or weight <> 1 or max_running is not null;
 
 -- Retention reads tenants with retention times of their own.
 create index tenants_retention on plait.tenants (id) where retention <> '{}';
 
--- A login of role plait_tenant is bound here, to the login itself: it can't be changed from inside its session.
+-- A login of role plait_tenant is bound here, to the login itself: it can't be changed from inside
+-- its session.
 create table plait.logins (
   login     name primary key,
   tenant_id uuid not null references plait.tenants (id)
 );
 
-insert into plait.tenants (id, slug, name) values ('00000000-0000-7000-8000-000000000000', 'default', 'Default');
+insert into plait.tenants (id, slug, name)
+values ('00000000-0000-7000-8000-000000000000', 'default', 'Default');
 
 alter table plait.tenants enable row level security;
 alter table plait.tenants force row level security;
 create policy owner on plait.tenants to plait_owner using (true) with check (true);
-create policy tenant on plait.tenants for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.tenants for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (id = (select plait._visible_tenant()));
 
 alter table plait.logins enable row level security;
 alter table plait.logins force row level security;
 create policy owner on plait.logins to plait_owner using (true) with check (true);
-create policy tenant on plait.logins for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.logins for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));

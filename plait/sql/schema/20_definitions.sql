@@ -1,13 +1,18 @@
 -- Job definitions and queues: settings, not work. They belong to the installation, not to a tenant.
 
 create table plait.definitions (
-  name            text collate "C" primary key check (name collate "default" ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'),
-  kind            text not null default 'function' check (kind in ('function', 'command', 'node', 'connector')),
+  name            text collate "C" primary key check (
+    name collate "default" ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'),
+  kind            text not null default 'function' check (
+    kind in ('function', 'command', 'node', 'connector')),
   active          boolean not null default true,     -- false rejects new jobs; existing jobs run
-  queue           text collate "C" not null default 'default' check (queue ~ '^[A-Za-z0-9_.:-]{1,100}$'),
+  queue           text collate "C" not null default 'default' check (
+    queue ~ '^[A-Za-z0-9_.:-]{1,100}$'),
   priority        smallint not null default 100,
   max_attempts    smallint not null default 5 check (max_attempts between 1 and 10000),
-  timeout_s       double precision not null default 3600 check (timeout_s > 0 and timeout_s <= 3.2e9),   -- NaN is greater than any number
+  -- NaN is greater than any number
+  timeout_s       double precision not null default 3600 check (
+    timeout_s > 0 and timeout_s <= 3.2e9),
   backoff_base_s  double precision not null default 1 check (backoff_base_s between 0 and 3.2e9),
   backoff_factor  double precision not null default 2 check (backoff_factor between 1 and 100),
   backoff_max_s   double precision not null default 3600 check (backoff_max_s between 0 and 3.2e9),
@@ -21,38 +26,57 @@ create table plait.definitions (
   updated_at      timestamptz not null default plait.now(),
   -- Settings for the children that its jobs spawn.
   child_mode      text not null default 'concurrent' check (child_mode in ('concurrent', 'serial')),
-  on_child_failure text not null default 'continue' check (on_child_failure in ('continue', 'stop')),
+  on_child_failure text not null default 'continue' check (
+    on_child_failure in ('continue', 'stop')),
   allow_nested    boolean not null default true,     -- they may have children too
-  cancel_on_parent_failure boolean not null default false,   -- when the parent fails, also those that run are canceled
-  schema          jsonb check (octet_length(schema::text) <= 65536),      -- JSON Schema of its payloads; null: any
+  -- when the parent fails, also those that run are canceled
+  cancel_on_parent_failure boolean not null default false,
+  -- JSON Schema of its payloads; null: any
+  schema          jsonb check (octet_length(schema::text) <= 65536),
   description     text not null default '' check (length(description) <= 2000),
-  -- A node job: the part that runs on each node, whether the leader acts afterwards, and the rules that decide it.
-  on_node         text collate "C",                  -- the definition of the nodes' part; null: none
+  -- A node job: the part that runs on each node, whether the leader acts afterwards, and the rules
+  -- that decide it.
+  on_node         text collate "C",                  -- the definition of the
+                                                     -- nodes' part; null: none
   on_leader       boolean not null default false,
-  quorum          text not null default 'majority' check (quorum ~ '^(majority|all|[1-9][0-9]{0,5})$'),
-  quorum_timeout_s double precision not null default 10 check (quorum_timeout_s > 0 and quorum_timeout_s <= 3.2e9),
+  quorum          text not null default 'majority' check (
+    quorum ~ '^(majority|all|[1-9][0-9]{0,5})$'),
+  quorum_timeout_s double precision not null default 10 check (
+    quorum_timeout_s > 0 and quorum_timeout_s <= 3.2e9),
   on_timeout      text not null default 'proceed' check (on_timeout in ('proceed', 'fail')),
   on_node_failure text not null default 'fail' check (on_node_failure in ('fail', 'tolerate')),
-  -- Search keys: keys and paths of payloads (plait.search_values), and the least id from which on all jobs are indexed.
-  search_keys     text[] check (cardinality(search_keys) between 1 and 10 and array_position(search_keys, null) is null
-                                and '' <> all(search_keys) and octet_length(search_keys::text) <= 1000),
+  -- Search keys: keys and paths of payloads (plait.search_values), and the least id from which on
+  -- all jobs are indexed.
+  search_keys     text[] check (
+    cardinality(search_keys) between 1 and 10 and array_position(search_keys, null) is null
+    and '' <> all(search_keys) and octet_length(search_keys::text) <= 1000),
   search_from     uuid,
-  coded           jsonb,                             -- what an application's code gave to define; null: no code has defined it
-  inherits_attempts boolean not null default false,  -- neither code nor operator sets max_attempts: a sub-job inherits its parent's
-  -- Fields of payloads and results that viewers and operators may not see: names, or ends of paths (customer.ssn).
-  sensitive       text[] constraint definitions_sensitive check (cardinality(sensitive) between 1 and 50 and array_position(sensitive, null) is null
-                                and '' <> all(sensitive) and octet_length(sensitive::text) <= 5000),
-  cancel_grace_s  double precision constraint definitions_cancel_grace check (cancel_grace_s > 0 and cancel_grace_s <= 3.2e9),  -- grace period in which handlers may clean up after a cancellation; null: none
-  deadline_s      double precision constraint definitions_deadline check (deadline_s > 0 and deadline_s <= 3.2e9),   -- for the whole job, with waits and retries; null: none
-  constraint definitions_node check (case when kind = 'node'
-    then (on_node is not null or on_leader) and num_nonnulls(max_running, rate_count, key_max_running, key_rate_count) = 0
-    else on_node is null and not on_leader end),
+  coded           jsonb,                             -- what an application's code gave to
+                                                     -- define; null: no code has defined it
+  inherits_attempts boolean not null default false,  -- neither code nor operator sets max_attempts:
+                                                     -- a sub-job inherits its parent's
+  -- Fields of payloads and results that viewers and operators may not see: names, or ends of paths
+  -- (customer.ssn).
+  sensitive       text[] constraint definitions_sensitive check (
+    cardinality(sensitive) between 1 and 50 and array_position(sensitive, null) is null
+    and '' <> all(sensitive) and octet_length(sensitive::text) <= 5000),
+  -- grace period in which handlers may clean up after a cancellation; null: none
+  cancel_grace_s  double precision constraint definitions_cancel_grace check (
+    cancel_grace_s > 0 and cancel_grace_s <= 3.2e9),
+  -- for the whole job, with waits and retries; null: none
+  deadline_s      double precision constraint definitions_deadline check (
+    deadline_s > 0 and deadline_s <= 3.2e9),
+  constraint definitions_node check (
+    case when kind = 'node' then
+           (on_node is not null or on_leader)
+           and num_nonnulls(max_running, rate_count, key_max_running, key_rate_count) = 0
+         else on_node is null and not on_leader end),
   check ((rate_count is null) = (rate_period_s is null)),
   check ((key_rate_count is null) = (key_rate_period_s is null))
 );
 
--- Operators' overrides. A definition's row has the effective values: the code's, or these where they exist,
--- until they are cleared (set_definition, clear_overrides).
+-- Operators' overrides. A definition's row has the effective values: the code's, or these where
+-- they exist, until they are cleared (set_definition, clear_overrides).
 create table plait.overrides (
   definition text collate "C" not null,
   setting    text collate "C" not null,              -- a column of plait.definitions
@@ -72,13 +96,15 @@ create table plait.queues (
   rate_period_s double precision check (rate_period_s > 0 and rate_period_s <= 3.2e9),
   updated_at    timestamptz not null default plait.now(),
   serial        boolean not null default false,      -- one workflow at a time
-  roots         uuid[],                              -- serial: roots of workflows that have begun; the first that is still live holds the queue
-  settling      boolean not null default false,      -- it became serial: claims that saw it as parallel may not have ended
+  roots         uuid[],                              -- serial: roots of workflows that have begun;
+                                                     -- the first that is still live holds the queue
+  settling      boolean not null default false,      -- it became serial: claims that saw
+                                                     -- it as parallel may not have ended
   check ((rate_count is null) = (rate_period_s is null))
 );
 
--- Recent starts of rate-limited jobs; only claims write them. prune deletes rows whose starts have expired: there may be any number
--- of limit keys.
+-- Recent starts of rate-limited jobs; only claims write them. prune deletes rows whose starts have
+-- expired: there may be any number of limit keys.
 create table plait.buckets (
   name    text collate "C" primary key,
   full_at timestamptz not null,                      -- when the last of them expires
@@ -87,8 +113,12 @@ create table plait.buckets (
 );
 create index buckets_full on plait.buckets (full_at);
 
--- Locks of plait's own functions, in place of advisory locks, which any login of the database could hold. No role may read
--- or lock these rows. limit <n>: shared by limits, see functions/claim/_try_limit.sql; wake <queue>: inserted by register_worker;
--- endpoints <tenant> and triggers <tenant>: inserted when needed.
+-- Locks of plait's own functions, in place of advisory locks, which any login of the database could
+-- hold. No role may read or lock these rows. limit <n>: shared by limits, see
+-- functions/claim/_try_limit.sql; wake <queue>: inserted by register_worker; endpoints <tenant> and
+-- triggers <tenant>: inserted when needed.
 create table plait.locks (name text collate "C" primary key);
-insert into plait.locks (name) select 'limit ' || n from generate_series(0, 1023) n union all values ('announce'), ('count_live'), ('roll_up');
+insert into plait.locks (name)
+select 'limit ' || n from generate_series(0, 1023) n
+union all
+values ('announce'), ('count_live'), ('roll_up');

@@ -10,12 +10,14 @@ create table plait.jobs (
   max_attempts    smallint not null,
   definition      text collate "C" not null,
   queue           text collate "C" not null,
-  source          text not null default 'manual' check (source in ('manual', 'event', 'schedule', 'system')),
+  source          text not null default 'manual' check (
+    source in ('manual', 'event', 'schedule', 'system')),
   correlation_id  text,
   dedupe_key      text collate "C",
   idempotency_key text collate "C",
   limit_key       text collate "C",
-  payload         json not null,                     -- json, not jsonb: half the cost, and it accepts values that jsonb rejects
+  payload         json not null,                     -- json, not jsonb: half the cost, and
+                                                     -- it accepts values that jsonb rejects
   -- Null for a job without a parent: a root's root is itself, and is not stored.
   parent_id       uuid,
   root_id         uuid,
@@ -26,15 +28,18 @@ create table plait.jobs (
   after           uuid[],                            -- dependencies: it waits for these to succeed
   source_ref      text,                              -- schedule: its trigger; event: the event
   node            text collate "C",                  -- the node of a part of a node job
-  runs            integer                            -- how often continue_as_new has restarted it; null: never
+  runs            integer                            -- how often continue_as_new has
+                                                     -- restarted it; null: never
 );
 
 create index jobs_tenant on plait.jobs (tenant_id, id);
--- A whole workflow, and the children of one fan-out in order. Jobs without children or parents are not in it.
+-- A whole workflow, and the children of one fan-out in order. Jobs without children or parents are
+-- not in it.
 create index jobs_tree on plait.jobs (root_id, fan_out_id, fan_out_index) where root_id is not null;
 
 -- Jobs with the same correlation id. Jobs without one are not in it.
-create index jobs_correlation on plait.jobs (tenant_id, correlation_id, id) where correlation_id is not null;
+create index jobs_correlation on plait.jobs (tenant_id, correlation_id, id)
+  where correlation_id is not null;
 
 -- A job with a dedupe key holds it here until it is final.
 create table plait.dedupe (
@@ -44,7 +49,8 @@ create table plait.dedupe (
   primary key (tenant_id, key)
 );
 
--- A job with an idempotency key holds it here until `expires_at`, else for as long as the job is retained.
+-- A job with an idempotency key holds it here until `expires_at`, else for as long as the job is
+-- retained.
 create table plait.idempotency (
   tenant_id    uuid not null,
   definition   text collate "C" not null,
@@ -56,7 +62,8 @@ create table plait.idempotency (
 );
 create index idempotency_job on plait.idempotency (job_id);
 
--- Values of jobs under the search keys that their definitions declare. See functions/enqueue/_store_search_values.sql.
+-- Values of jobs under the search keys that their definitions declare. See
+-- functions/enqueue/_store_search_values.sql.
 create table plait.search_values (
   tenant_id  uuid not null,
   definition text collate "C" not null,
@@ -70,23 +77,27 @@ create index search_values_job on plait.search_values (job_id);
 alter table plait.jobs enable row level security;
 alter table plait.jobs force row level security;
 create policy owner on plait.jobs to plait_owner using (true) with check (true);
-create policy tenant on plait.jobs for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.jobs for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 
 alter table plait.dedupe enable row level security;
 alter table plait.dedupe force row level security;
 create policy owner on plait.dedupe to plait_owner using (true) with check (true);
-create policy tenant on plait.dedupe for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.dedupe for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 
 alter table plait.idempotency enable row level security;
 alter table plait.idempotency force row level security;
 create policy owner on plait.idempotency to plait_owner using (true) with check (true);
-create policy tenant on plait.idempotency for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.idempotency for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 
 alter table plait.search_values enable row level security;
 alter table plait.search_values force row level security;
 create policy owner on plait.search_values to plait_owner using (true) with check (true);
-create policy tenant on plait.search_values for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.search_values for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));

@@ -1,24 +1,31 @@
--- The current state of a job: one slim row until it is final, then none. This file is the state machine:
--- the states of a row, the constraints of each, and the moves between them. Everything else that
--- lists them (plait/model/states.py, the docs) is tested against it.
+-- The current state of a job: one slim row until it is final, then none. This file is the state
+-- machine: the states of a row, the constraints of each, and the moves between them. Everything
+-- else that lists them (plait/model/states.py, the docs) is tested against it.
 
 create table plait.live (
   job_id           uuid primary key with (fillfactor = 45),
   tenant_id        uuid not null,
-  run_at           timestamptz not null,             -- scheduled: when due; queued: since when; running: claimed when; waiting: since when, or, retried for a later time, until when
-  cancel_requested timestamptz,                      -- running only: since when its handler is asked to stop
+  run_at           timestamptz not null,             -- scheduled: when due; queued: since when;
+                                                     -- running: claimed when; waiting: since when,
+                                                     -- or, retried for a later time, until when
+  cancel_requested timestamptz,                      -- running only: since when its
+                                                     -- handler is asked to stop
   worker           integer,
-  attempt          integer not null default 0,       -- numbers the attempts, only grows, and is the fencing token
+  attempt          integer not null default 0,       -- numbers the attempts, only
+                                                     -- grows, and is the fencing token
   priority         smallint not null,
   failed_attempts  smallint not null default 0,      -- those that count toward max_attempts
   max_attempts     smallint not null,
-  losses           smallint not null default 0,      -- workers lost while this job ran: the first, and those while it was the only suspect on its worker
+  losses           smallint not null default 0,      -- workers lost while this job ran:
+                                                     -- the first, and those while it was
+                                                     -- the only suspect on its worker
   state            plait.status not null,
   metered          boolean not null default false,   -- counts toward its tenant's max_queued
   queue            text collate "C" not null,
-  lane             text collate "C" not null default '',  -- '' | suspect | d:<definition> | k:<definition>:<tenant>:<key>
-                                                     -- | n:<node> | leader | b:<build>, followed by a space and a limit's lane
-                                                     -- if it has one; a suspect keeps these three: suspect:n:<node>
+  -- '' | suspect | d:<definition> | k:<definition>:<tenant>:<key> | n:<node> | leader | b:<build>,
+  -- followed by a space and a limit's lane if it has one; a suspect keeps these three:
+  -- suspect:n:<node>
+  lane             text collate "C" not null default '',
   definition       text collate "C" not null,
   dedupe_key       text collate "C",
   limit_key        text collate "C",
@@ -26,41 +33,52 @@ create table plait.live (
   root_id          uuid,                             -- these two only for a child of a fan-out
   fan_out_id       uuid,
   wake_at          timestamptz,                      -- waiting only: when it resumes at the latest
-  wait_on          text,                             -- waiting only: fan_out <id> | signal <name> | sleep | turn | several: see its open steps
-  tied             boolean not null default false,   -- it has children, follow-ups or dependents: _settle_tied handles its end
-  suspect_group    bigint,                           -- of a suspect: jobs of the same group may run on one worker at the same time, see rescue
-  cancel_by        timestamptz,                      -- it was canceled, and its handler may clean up until then
+  wait_on          text,                             -- waiting only: fan_out <id> | signal <name> |
+                                                     -- sleep | turn | several: see its open steps
+  tied             boolean not null default false,   -- it has children, follow-ups or
+                                                     -- dependents: _settle_tied handles its end
+  suspect_group    bigint,                           -- of a suspect: jobs of the same group may run
+                                                     -- on one worker at the same time, see rescue
+  cancel_by        timestamptz,                      -- it was canceled, and its
+                                                     -- handler may clean up until then
 
   constraint live_state check (state in ('scheduled', 'queued', 'running', 'waiting')),
   constraint live_running_has_a_worker check ((state = 'running') = (worker is not null)),
-  constraint live_only_running_is_asked_to_stop check (cancel_requested is null or state = 'running'),
-  constraint live_only_waiting_waits_on check (wait_on is null and wake_at is null or state = 'waiting'),
+  constraint live_only_running_is_asked_to_stop check (
+    cancel_requested is null or state = 'running'),
+  constraint live_only_waiting_waits_on check (
+    wait_on is null and wake_at is null or state = 'waiting'),
   -- So that _settle_tied handles it: a leader's outcome counts only while its process leads.
   constraint live_leader_is_tied check (tied or lane not in ('leader', 'suspect:leader'))
 ) with (
   autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
   autovacuum_analyze_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0,
-  fillfactor = 45                                    -- space for the next version of a row on its own page, and in its index: a claim
-                                                     -- writes one of each, and its row is a little longer
+  fillfactor = 45                                    -- space for the next version of a row on its
+                                                     -- own page, and in its index: a claim writes
+                                                     -- one of each, and its row is a little longer
 );
 
--- No deduplication: most keys are unique, and for a key that many rows share a claim would unpack the list of that key
--- for each row that it adds (10 µs a job, measured with live_limited).
-create index live_claim on plait.live (queue, tenant_id, priority, run_at, job_id) with (deduplicate_items = off) where state = 'queued' and lane = '';
+-- No deduplication: most keys are unique, and for a key that many rows share a claim would unpack
+-- the list of that key for each row that it adds (10 µs a job, measured with live_limited).
+create index live_claim on plait.live (queue, tenant_id, priority, run_at, job_id)
+  with (deduplicate_items = off) where state = 'queued' and lane = '';
 create index live_due on plait.live (run_at) where state = 'scheduled';
 create index live_running on plait.live (worker) where state = 'running';
 -- These are empty unless the feature that they serve is used.
-create index live_lanes on plait.live (queue, lane, tenant_id, priority, run_at, job_id) with (deduplicate_items = off)
-  where state = 'queued' and lane <> '';
-create index live_cancel on plait.live (worker) where cancel_requested is not null or cancel_by is not null;
+create index live_lanes on plait.live (queue, lane, tenant_id, priority, run_at, job_id)
+  with (deduplicate_items = off) where state = 'queued' and lane <> '';
+create index live_cancel on plait.live (worker)
+  where cancel_requested is not null or cancel_by is not null;
 create index live_cancel_by on plait.live (cancel_by) where cancel_by is not null;
-create index live_limited on plait.live (definition, tenant_id, limit_key) with (deduplicate_items = off)
-  where state = 'running' and lane <> '';
+create index live_limited on plait.live (definition, tenant_id, limit_key)
+  with (deduplicate_items = off) where state = 'running' and lane <> '';
 create index live_metered on plait.live (tenant_id) with (deduplicate_items = off) where metered;
-create index live_waiting on plait.live (tenant_id) with (deduplicate_items = off) where state = 'waiting';
+create index live_waiting on plait.live (tenant_id) with (deduplicate_items = off)
+  where state = 'waiting';
 create index live_wake on plait.live (wake_at) where wake_at is not null;
 create index live_leader on plait.live (worker) where lane in ('leader', 'suspect:leader');
-create index live_tree on plait.live (root_id, fan_out_id) with (deduplicate_items = off) where root_id is not null;
+create index live_tree on plait.live (root_id, fan_out_id) with (deduplicate_items = off)
+  where root_id is not null;
 
 create function plait._guard_live() returns trigger language plpgsql as $$
 begin
@@ -70,16 +88,18 @@ end $$;
 
 create trigger guard before update of state on plait.live for each row
 when (old.state <> new.state and not (
-     old.state = 'queued'    and new.state = 'running'                            -- claim: most often, so it comes first
-  or old.state = 'queued'    and new.state = 'scheduled'                          -- reschedule
-  or old.state = 'scheduled' and new.state = 'queued'                             -- promote, reschedule
-  or old.state = 'running'   and new.state in ('queued', 'scheduled', 'waiting')  -- settle, rescue; settle; suspend
-  or old.state = 'waiting'   and new.state = 'queued'                             -- resume
+     old.state = 'queued'    and new.state = 'running'    -- claim: most often, so it comes first
+  or old.state = 'queued'    and new.state = 'scheduled'  -- reschedule
+  or old.state = 'scheduled' and new.state = 'queued'     -- promote, reschedule
+  -- settle, rescue; settle; suspend
+  or old.state = 'running'   and new.state in ('queued', 'scheduled', 'waiting')
+  or old.state = 'waiting'   and new.state = 'queued'     -- resume
 ))
 execute function plait._guard_live();
 
 alter table plait.live enable row level security;
 alter table plait.live force row level security;
 create policy owner on plait.live to plait_owner using (true) with check (true);
-create policy tenant on plait.live for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.live for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));

@@ -1,7 +1,8 @@
 -- Leases of workers and of the leader. One row covers all running jobs of a worker.
 
 create table plait.workers (
-  id          integer generated always as identity primary key,   -- never reused, so that a lost worker's writes match nothing
+  -- never reused, so that a lost worker's writes match nothing
+  id          integer generated always as identity primary key,
   host        text not null,
   pid         integer not null,
   version     text not null,
@@ -12,18 +13,28 @@ create table plait.workers (
   started_at  timestamptz not null default plait.now(),
   seen_at     timestamptz not null default plait.now(),
   expires_at  timestamptz not null,
-  state       text not null default 'alive' check (state in ('alive', 'lost', 'gone')),  -- lost: expired, its jobs not yet moved
+  -- lost: expired, its jobs not yet moved
+  state       text not null default 'alive' check (state in ('alive', 'lost', 'gone')),
   asleep      boolean not null default false,                     -- an enqueue must notify
   running     integer not null default 0,
-  cursors     jsonb not null default '{}',                        -- where plait.claim continues, by queue
-  node        text collate "C",                                   -- its node; null: none, and it gets no parts of node jobs
-  holder      text,                                               -- its process's name in leader elections
-  draining    boolean not null default false,                     -- it will stop: its node gets no parts of new node jobs
-  blocked_since timestamptz,                                      -- since when its event loop is blocked, as of its last heartbeat
-  blocked_job uuid,                                               -- the job whose handler blocks it; null: not known
-  suspects    integer not null default 0,                         -- how many suspects it ran when it was declared lost
-  prefetched  integer not null default 0,                         -- claimed before a slot was free, as of its last heartbeat
-  build       text collate "C" constraint workers_build check (build ~ '^[A-Za-z0-9_.:+-]{1,100}$')   -- the build of its code: durable jobs that start here continue on workers of this build
+  -- where plait.claim continues, by queue
+  cursors     jsonb not null default '{}',
+  -- its node; null: none, and it gets no parts of node jobs
+  node        text collate "C",
+  -- its process's name in leader elections
+  holder      text,
+  -- it will stop: its node gets no parts of new node jobs
+  draining    boolean not null default false,
+  -- since when its event loop is blocked, as of its last heartbeat
+  blocked_since timestamptz,
+  -- the job whose handler blocks it; null: not known
+  blocked_job uuid,
+  -- how many suspects it ran when it was declared lost
+  suspects    integer not null default 0,
+  -- claimed before a slot was free, as of its last heartbeat
+  prefetched  integer not null default 0,
+  -- the build of its code: durable jobs that start here continue on workers of this build
+  build       text collate "C" constraint workers_build check (build ~ '^[A-Za-z0-9_.:+-]{1,100}$')
 ) with (fillfactor = 50);
 
 create index workers_asleep on plait.workers (id) where asleep;
@@ -37,7 +48,8 @@ create table plait.nodes (
   name      text collate "C" primary key check (name ~ '^[A-Za-z0-9_.:-]{1,100}$'),
   state     text not null default 'active' check (state in ('active', 'draining', 'lost', 'left')),
   joined_at timestamptz not null default plait.now(),
-  url       text check (length(url) between 1 and 500),             -- of its API, for other processes
+  -- of its API, for other processes
+  url       text check (length(url) between 1 and 500),
   labels    jsonb not null default '{}' check (jsonb_typeof(labels) = 'object')
 );
 

@@ -1,11 +1,13 @@
--- Workflows: the steps of a durable job, what it waits for (fan-outs, signals, other jobs), the order in which its children
--- ended, and its follow-ups.
+-- Workflows: the steps of a durable job, what it waits for (fan-outs, signals, other jobs), the
+-- order in which its children ended, and its follow-ups.
 
--- A fan-out: children of one parent, and the strategy that decides it. The transaction that ends a child updates the counters
--- under this row's lock, and the one that sets decided_at resumes the parent. Later children are counted; the decision never changes.
--- Two strategies are internal: `nursery` accepts children while its parent or one of them runs, and is decided when
--- the parent waits and all have ended (the nursery of a job as a whole has the job's id, and makes the job final); `after` has no
--- children but counts the jobs that its parent depends on (plait.dependencies).
+-- A fan-out: children of one parent, and the strategy that decides it. The transaction that ends a
+-- child updates the counters under this row's lock, and the one that sets decided_at resumes the
+-- parent. Later children are counted; the decision never changes.
+-- Two strategies are internal: `nursery` accepts children while its parent or one of them runs, and
+-- is decided when the parent waits and all have ended (the nursery of a job as a whole has the
+-- job's id, and makes the job final); `after` has no children but counts the jobs that its parent
+-- depends on (plait.dependencies).
 create table plait.fan_outs (
   id            uuid primary key,
   tenant_id     uuid not null,
@@ -15,44 +17,67 @@ create table plait.fan_outs (
   timeout_at    timestamptz,
   decided_at    timestamptz,
   timeout_s     double precision,
-  depth         smallint not null,                   -- of its children: locks are taken deepest first
+  depth         smallint not null,                   -- of its children: locks
+                                                     -- are taken deepest first
   total         integer not null check (total >= 0),
-  needed        integer not null check (needed between 0 and total),   -- this many successes are a success
+  -- this many successes are a success
+  needed        integer not null check (needed between 0 and total),
   succeeded     integer not null default 0,          -- including skipped ones
   failed        integer not null default 0,
   canceled      integer not null default 0,
-  waited_for    integer,                             -- the parent waits until this many have ended, or until it is decided; null: it does not wait
+  waited_for    integer,                             -- the parent waits until this
+                                                     -- many have ended, or until it is
+                                                     -- decided; null: it does not wait
   decided_ended integer,                             -- how many had ended when it was decided
-  early         boolean not null,                    -- decided as soon as enough have succeeded; else when all have ended
-  streamed      boolean not null,                    -- the order in which its children end is stored
+  early         boolean not null,                    -- decided as soon as enough have
+                                                     -- succeeded; else when all have ended
+  streamed      boolean not null,                    -- the order in which its
+                                                     -- children end is stored
   nested        boolean not null,                    -- its children may fan out too
   cancel_remaining boolean not null,                 -- if it fails, open children are canceled
   cancel_on_parent_failure boolean not null,
-  cancel_due    boolean not null default false,      -- open children are to be canceled, in a transaction of their own
-  strategy      text not null check (strategy in ('fail_fast', 'collect_all', 'threshold', 'quorum', 'nursery', 'after')),
+  cancel_due    boolean not null default false,      -- open children are to be canceled,
+                                                     -- in a transaction of their own
+  strategy      text not null check (
+    strategy in ('fail_fast', 'collect_all', 'threshold', 'quorum', 'nursery', 'after')),
   decision      text check (decision in ('succeeded', 'failed', 'timeout')),
-  left_open     integer[],                           -- children that had not ended when it was decided, by index: late, and left out
-  serial        boolean not null default false,      -- nursery: one child at a time, in the order in which they were spawned
-  stop          boolean not null default false,      -- nursery: when a child has failed, those that have not started are canceled
+  left_open     integer[],                           -- children that had not ended when it was
+                                                     -- decided, by index: late, and left out
+  serial        boolean not null default false,      -- nursery: one child at a time, in the
+                                                     -- order in which they were spawned
+  stop          boolean not null default false,      -- nursery: when a child has failed, those
+                                                     -- that have not started are canceled
   turn          uuid,                                -- serial: whose turn it is
-  parent_final  plait.status,                        -- a job's own nursery: the status of a job that failed by itself; null: its children decide
-  on_timeout    text check (on_timeout in ('proceed', 'fail')),   -- these three only for a node job: its children are the nodes' parts
+  parent_final  plait.status,                        -- a job's own nursery: the status
+                                                     -- of a job that failed by itself;
+                                                     -- null: its children decide
+  -- these three only for a node job: its children are the nodes' parts
+  on_timeout    text check (on_timeout in ('proceed', 'fail')),
   on_node_failure text check (on_node_failure in ('fail', 'tolerate')),
-  rule          text check (rule in ('quorum', 'timeout', 'node_failed', 'quorum_lost')),   -- the rule that decided it
-  cancel_late   boolean not null default false,      -- open children are canceled also if it succeeds
-  constraint fan_outs_counts check (succeeded >= 0 and failed >= 0 and canceled >= 0 and succeeded + failed + canceled <= total),
+  -- the rule that decided it
+  rule          text check (rule in ('quorum', 'timeout', 'node_failed', 'quorum_lost')),
+  cancel_late   boolean not null default false,      -- open children are canceled
+                                                     -- also if it succeeds
+  constraint fan_outs_counts check (
+    succeeded >= 0 and failed >= 0 and canceled >= 0 and succeeded + failed + canceled <= total),
   constraint fan_outs_decided check ((decided_at is null) = (decision is null))
 ) with (fillfactor = 50);
 
 create index fan_outs_parent on plait.fan_outs (parent_id);
 create index fan_outs_root on plait.fan_outs (root_id);
 -- These are almost empty: they hold only what the leader has to do.
-create index fan_outs_timeout on plait.fan_outs (timeout_at) where timeout_at is not null and decided_at is null;
-create index fan_outs_missed on plait.fan_outs (id) where waited_for is not null and decided_at is not null;
-create index fan_outs_ready on plait.fan_outs (id) where waited_for is not null and decided_at is null and succeeded + failed + canceled >= waited_for;
+create index fan_outs_timeout on plait.fan_outs (timeout_at)
+  where timeout_at is not null and decided_at is null;
+create index fan_outs_missed on plait.fan_outs (id)
+  where waited_for is not null and decided_at is not null;
+create index fan_outs_ready on plait.fan_outs (id)
+  where waited_for is not null and decided_at is null
+    and succeeded + failed + canceled >= waited_for;
 create index fan_outs_cancel on plait.fan_outs (id) where cancel_due;
-create index fan_outs_nodes on plait.fan_outs (id) where on_timeout is not null and decided_at is not null and succeeded + failed + canceled < total;
-create index fan_outs_turn on plait.fan_outs (id) where serial and turn is null and decided_at is null;
+create index fan_outs_nodes on plait.fan_outs (id)
+  where on_timeout is not null and decided_at is not null and succeeded + failed + canceled < total;
+create index fan_outs_turn on plait.fan_outs (id)
+  where serial and turn is null and decided_at is null;
 
 -- The order in which the children of a streamed fan-out ended.
 create table plait.fan_out_order (
@@ -73,15 +98,25 @@ create table plait.steps (
   seq         integer not null,                      -- the order in which they were requested
   occurrence  integer not null,                      -- of this name in this branch, from 1
   attempt     integer not null,
-  done        boolean not null default true,         -- false, with an error: its branch was canceled before it ended
+  done        boolean not null default true,         -- false, with an error: its branch
+                                                     -- was canceled before it ended
   name        text collate "C" not null,
-  kind        text not null check (kind in ('call', 'transaction', 'version', 'fan_out', 'stream', 'sleep', 'signal', 'spawn', 'nursery', 'after', 'join', 'timer', 'cancel')),
-  hash        text,                                  -- of its arguments; null: they can't be compared
+  kind        text not null check (
+    kind in ('call', 'transaction', 'version', 'fan_out', 'stream', 'sleep', 'signal', 'spawn',
+             'nursery', 'after', 'join', 'timer', 'cancel')),
+  hash        text,                                  -- of its arguments; null:
+                                                     -- they can't be compared
   value       json,
-  error       text,                                  -- a permanent error: others are not stored, and the step is retried
-  finished    integer,                               -- in which order their ends reached the handler; null: not yet
-  branch      text collate "C" not null default '',  -- the task of the handler that requested it: '' the handler itself, 2.1 the first task of its second
-  signal_id   uuid,                                  -- the signal that it consumed; null again if the wait was canceled before its handler got it
+  error       text,                                  -- a permanent error: others are not
+                                                     -- stored, and the step is retried
+  finished    integer,                               -- in which order their ends reached
+                                                     -- the handler; null: not yet
+  branch      text collate "C" not null default '',  -- the task of the handler that
+                                                     -- requested it: '' the handler itself,
+                                                     -- 2.1 the first task of its second
+  signal_id   uuid,                                  -- the signal that it consumed; null
+                                                     -- again if the wait was canceled
+                                                     -- before its handler got it
   primary key (job_id, branch, name, occurrence)
 );
 
@@ -99,7 +134,8 @@ create table plait.signals (
   primary key (job_id, id)
 );
 
--- A job that was enqueued with `after` waits for these jobs, and its fan-out counts them. A row is deleted when its job has ended.
+-- A job that was enqueued with `after` waits for these jobs, and its fan-out counts them. A row is
+-- deleted when its job has ended.
 create table plait.dependencies (
   on_id      uuid not null,
   fan_out_id uuid not null,
@@ -121,13 +157,14 @@ create table plait.follow_ups (
   dedupe_key   text collate "C",
   limit_key    text collate "C",
   payload      json not null,
-  late         boolean not null default false,       -- its job has succeeded, but a user's transaction held its dedupe key then
+  late         boolean not null default false,       -- its job has succeeded, but a user's
+                                                     -- transaction held its dedupe key then
   primary key (job_id, id)
 );
 create index follow_ups_late on plait.follow_ups (job_id) where late;
 
--- The workflows that a fork needs: that of its source job, and those whose fan-outs its steps name. Retention keeps them
--- as long as the fork.
+-- The workflows that a fork needs: that of its source job, and those whose fan-outs its steps name.
+-- Retention keeps them as long as the fork.
 create table plait.forks (
   tenant_id uuid not null,
   root_id   uuid not null,
@@ -139,41 +176,48 @@ create index forks_job on plait.forks (job_id);
 alter table plait.fan_outs enable row level security;
 alter table plait.fan_outs force row level security;
 create policy owner on plait.fan_outs to plait_owner using (true) with check (true);
-create policy tenant on plait.fan_outs for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.fan_outs for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 
 alter table plait.fan_out_order enable row level security;
 alter table plait.fan_out_order force row level security;
 create policy owner on plait.fan_out_order to plait_owner using (true) with check (true);
-create policy tenant on plait.fan_out_order for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.fan_out_order for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 
 alter table plait.steps enable row level security;
 alter table plait.steps force row level security;
 create policy owner on plait.steps to plait_owner using (true) with check (true);
-create policy tenant on plait.steps for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.steps for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 
 alter table plait.signals enable row level security;
 alter table plait.signals force row level security;
 create policy owner on plait.signals to plait_owner using (true) with check (true);
-create policy tenant on plait.signals for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.signals for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 
 alter table plait.dependencies enable row level security;
 alter table plait.dependencies force row level security;
 create policy owner on plait.dependencies to plait_owner using (true) with check (true);
-create policy tenant on plait.dependencies for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.dependencies for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 
 alter table plait.follow_ups enable row level security;
 alter table plait.follow_ups force row level security;
 create policy owner on plait.follow_ups to plait_owner using (true) with check (true);
-create policy tenant on plait.follow_ups for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.follow_ups for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 
 alter table plait.forks enable row level security;
 alter table plait.forks force row level security;
 create policy owner on plait.forks to plait_owner using (true) with check (true);
-create policy tenant on plait.forks for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.forks for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));

@@ -1,4 +1,5 @@
--- Output of a running job: streams, its state and replies; and the events that it waits for. All of it is deleted with the job.
+-- Output of a running job: streams, its state and replies; and the events that it waits for. All of
+-- it is deleted with the job.
 
 -- A stream. A writer locks its row, so that items have an order.
 create table plait.streams (
@@ -12,12 +13,14 @@ create table plait.streams (
   primary key (job_id, name)
 ) with (fillfactor = 50);
 
--- An item is identified by its position in the branch of the handler that wrote it: a replay that writes it again changes nothing.
+-- An item is identified by its position in the branch of the handler that wrote it: a replay that
+-- writes it again changes nothing.
 create table plait.stream_items (
   job_id    uuid not null,
   tenant_id uuid not null,
   seq       integer not null,                        -- its place in the stream, from 1
-  position  integer not null,                        -- its place among those that its branch wrote to this stream, from 1
+  position  integer not null,                        -- its place among those that its
+                                                     -- branch wrote to this stream, from 1
   attempt   integer not null,                        -- which attempt wrote it
   name      text collate "C" not null,
   branch    text collate "C" not null,
@@ -42,11 +45,14 @@ create table plait.event_waits (
   tenant_id uuid not null,
   at        timestamptz not null,
   branch    text collate "C" not null,               -- of the step that waits
-  signal    text collate "C" not null,               -- the signal that it waits for: the step is called `signal <signal>`
+  signal    text collate "C" not null,               -- the signal that it waits for: the
+                                                     -- step is called `signal <signal>`
   name      text collate "C" not null,               -- of the event
-  index_term text collate "C" not null,              -- one field of match, for the index; see functions/signals/_index_terms.sql
+  index_term text collate "C" not null,              -- one field of match, for the index; see
+                                                     -- functions/signals/_index_terms.sql
   match     jsonb not null,                          -- the event's data must contain this
-  told      boolean not null default false,          -- its signal was sent while the job's row was locked: resume resumes the job
+  told      boolean not null default false,          -- its signal was sent while the job's
+                                                     -- row was locked: resume resumes the job
   primary key (job_id, signal)
 );
 create index event_waits_name on plait.event_waits (tenant_id, name, index_term);
@@ -63,16 +69,19 @@ create table plait.update_replies (
   primary key (job_id, id)
 );
 
--- Tokens that allow reading the streams of one job, or answering it, without a key. Only their hashes are stored.
+-- Tokens that allow reading the streams of one job, or answering it, without a key. Only their
+-- hashes are stored.
 create table plait.job_tokens (
   hash       text collate "C" primary key,
   tenant_id  uuid not null,
   job_id     uuid not null,
   created_at timestamptz not null,
   expires_at timestamptz not null,
-  redacted   boolean not null default false,         -- stream: created by a caller that may not see secrets
+  redacted   boolean not null default false,         -- stream: created by a caller
+                                                     -- that may not see secrets
   kind       text not null check (kind in ('stream', 'signal')),
-  -- These only for an approval link, which sends one signal. It stays until its job is deleted, and shows whether it was used.
+  -- These only for an approval link, which sends one signal. It stays until its job is deleted, and
+  -- shows whether it was used.
   used_at    timestamptz,
   signal     text collate "C" check (length(signal) between 1 and 200),
   message    text,                                   -- the text of its page
@@ -85,35 +94,41 @@ create index job_tokens_expiry on plait.job_tokens (expires_at);
 alter table plait.streams enable row level security;
 alter table plait.streams force row level security;
 create policy owner on plait.streams to plait_owner using (true) with check (true);
-create policy tenant on plait.streams for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.streams for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 
 alter table plait.stream_items enable row level security;
 alter table plait.stream_items force row level security;
 create policy owner on plait.stream_items to plait_owner using (true) with check (true);
-create policy tenant on plait.stream_items for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.stream_items for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 
 alter table plait.job_tokens enable row level security;
 alter table plait.job_tokens force row level security;
 create policy owner on plait.job_tokens to plait_owner using (true) with check (true);
-create policy tenant on plait.job_tokens for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.job_tokens for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 
 alter table plait.job_states enable row level security;
 alter table plait.job_states force row level security;
 create policy owner on plait.job_states to plait_owner using (true) with check (true);
-create policy tenant on plait.job_states for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.job_states for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 
 alter table plait.event_waits enable row level security;
 alter table plait.event_waits force row level security;
 create policy owner on plait.event_waits to plait_owner using (true) with check (true);
-create policy tenant on plait.event_waits for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.event_waits for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 
 alter table plait.update_replies enable row level security;
 alter table plait.update_replies force row level security;
 create policy owner on plait.update_replies to plait_owner using (true) with check (true);
-create policy tenant on plait.update_replies for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.update_replies for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));

@@ -1,9 +1,10 @@
--- A job's status is its live row's state, else that of its last attempt. Only this view and search_jobs implement that.
+-- A job's status is its live row's state, else that of its last attempt. Only this view and
+-- search_jobs implement that.
 
 create view plait.job with (security_invoker = true) as
-select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correlation_id, j.dedupe_key, j.idempotency_key,
-       j.limit_key, j.payload, j.created_at, j.scheduled_for, j.timeout_s,
-       coalesce(l.state, a.final) as status,
+select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correlation_id,
+       j.dedupe_key, j.idempotency_key, j.limit_key, j.payload, j.created_at, j.scheduled_for,
+       j.timeout_s, coalesce(l.state, a.final) as status,
        coalesce(l.attempt, a.attempt) as attempt,
        l.failed_attempts, coalesce(l.max_attempts, j.max_attempts) as max_attempts,
        case when l.state in ('scheduled', 'queued') then l.run_at end as run_at,
@@ -14,28 +15,45 @@ select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correla
        case when l.job_id is null then a.result end as result,
        a.reason, a.error,
        case when l.state = 'running' then r.progress else a.progress end as progress,
-       j.parent_id, j.root_id, j.fan_out_id, j.fan_out_index, j.depth, j.forked_from, l.wait_on, l.wake_at, j.source_ref,
-       j.node,
-       coalesce(f.at, case when l.state = 'running' then l.run_at end) as started_at,  -- of the first attempt
+       j.parent_id, j.root_id, j.fan_out_id, j.fan_out_index, j.depth, j.forked_from, l.wait_on,
+       l.wake_at, j.source_ref, j.node,
+       -- of the first attempt
+       coalesce(f.at, case when l.state = 'running' then l.run_at end) as started_at,
        case when l.state = 'running' then l.worker else a.worker end as last_worker,
-       -- Attempts that count against max_attempts, with the current one: not suspensions, snoozes, releases and losses.
-       case when l.job_id is null then coalesce(u.n, (a.claimed_at is not null and a.status not in ('lost', 'released', 'snoozed'))::int)
-            else l.failed_attempts + coalesce(l.state = 'running' or a.status = 'suspended' and a.reason is distinct from 'continued'
-                            or l.state = 'waiting' and a.status in ('failed', 'timeout'), false)::int end as attempts_used,
+       -- Attempts that count against max_attempts, with the current one: not suspensions, snoozes,
+       -- releases and losses.
+       case when l.job_id is null then
+              coalesce(
+                u.n,
+                (a.claimed_at is not null and a.status not in ('lost', 'released', 'snoozed'))::int)
+            else l.failed_attempts
+                   + coalesce(l.state = 'running'
+                                or a.status = 'suspended' and a.reason is distinct from 'continued'
+                                or l.state = 'waiting' and a.status in ('failed', 'timeout'),
+                              false)::int end as attempts_used,
        coalesce(j.runs, 1) as runs
 from plait.jobs j
 left join plait.live l on l.job_id = j.id
-left join lateral (select * from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true
 left join lateral (
-  select coalesce(t.started_at, t.claimed_at) as at from plait.attempts t
-  where t.job_id = j.id and t.claimed_at is not null and not (t.status = 'released' and t.started_at >= t.finished_at)  -- released before it started
+  select * from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true
+left join lateral (
+  select coalesce(t.started_at, t.claimed_at) as at
+  from plait.attempts t
+  -- released before it started
+  where t.job_id = j.id and t.claimed_at is not null
+    and not (t.status = 'released' and t.started_at >= t.finished_at)
   order by t.attempt limit 1) f on true
 left join lateral (
-  select (count(*) filter (where t.status in ('failed', 'timeout'))
-          + (coalesce(max(t.attempt) filter (where t.claimed_at is not null and t.status in ('succeeded', 'skipped', 'canceled', 'suspended')), 0)
-             > coalesce(max(t.attempt) filter (where t.status in ('failed', 'timeout')), 0))::int)::int as n
+  select (count(*) filter (where t.status in ('failed', 'timeout')) + (
+            coalesce(max(t.attempt) filter (
+                       where t.claimed_at is not null
+                         and t.status in ('succeeded', 'skipped', 'canceled', 'suspended')),
+                     0) > coalesce(max(t.attempt) filter (where t.status in ('failed', 'timeout')),
+                                   0))::int)::int as n
   from plait.attempts t
-  where t.job_id = j.id and t.attempt > coalesce((select max(r.attempt) from plait.attempts r
-                                                  where r.job_id = j.id and r.reason in ('retried', 'continued')), 0)
+  where t.job_id = j.id
+    and t.attempt > coalesce((select max(r.attempt) from plait.attempts r
+                              where r.job_id = j.id and r.reason in ('retried', 'continued')), 0)
   having l.job_id is null and a.attempt > 1) u on true
-left join plait.running_state r on r.job_id = j.id and l.state = 'running' and r.attempt = l.attempt;
+left join plait.running_state r
+  on r.job_id = j.id and l.state = 'running' and r.attempt = l.attempt;

@@ -8,7 +8,8 @@ create table plait.events (
   jobs           integer not null default 0,         -- how many jobs it created
   name           text collate "C" not null check (name ~ '^[A-Za-z0-9_.:/-]{1,200}$'),
   correlation_id text check (length(correlation_id) between 1 and 500),
-  error          text,                               -- why a trigger failed; plait.fires has each firing
+  error          text,                               -- why a trigger failed;
+                                                     -- plait.fires has each firing
   data           json not null
 );
 
@@ -19,5 +20,6 @@ create index events_failed on plait.events (tenant_id, id) where error is not nu
 alter table plait.events enable row level security;
 alter table plait.events force row level security;
 create policy owner on plait.events to plait_owner using (true) with check (true);
-create policy tenant on plait.events for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.events for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));

@@ -1,35 +1,42 @@
 -- Access to the API: keys and browser sessions, the audit log, and stored replies.
 
--- Only the hash of a key is stored: a key is 256 random bits, so a plain hash can't be searched. Without a tenant it belongs to an operator of the
--- whole installation, or a worker's.
+-- Only the hash of a key is stored: a key is 256 random bits, so a plain hash can't be searched.
+-- Without a tenant it belongs to an operator of the whole installation, or a worker's.
 create table plait.keys (
   id           uuid primary key,
   tenant_id    uuid references plait.tenants (id),
   hash         text collate "C" not null unique,
-  hint         text not null check (length(hint) <= 20),          -- its first characters, to find it by
+  -- its first characters, to find it by
+  hint         text not null check (length(hint) <= 20),
   name         text not null check (length(name) between 1 and 200),
-  role         text not null check (role in ('viewer', 'operator', 'admin', 'super-admin', 'worker')),
+  role         text not null check (
+    role in ('viewer', 'operator', 'admin', 'super-admin', 'worker')),
   created_by   text not null,
   created_at   timestamptz not null,
   expires_at   timestamptz,
   revoked_at   timestamptz,
   last_used_at timestamptz,                                       -- to the minute
-  definitions  integer not null default 0,                        -- how many a worker's key has created
-  parent_id    uuid,                                              -- the key that it was created with; null: by the CLI, or a sign-in
+  -- how many a worker's key has created
+  definitions  integer not null default 0,
+  -- the key that it was created with; null: by the CLI, or a sign-in
+  parent_id    uuid,
   constraint keys_tenant check ((tenant_id is null) = (role in ('super-admin', 'worker')))
 );
 
 create index keys_of_tenant on plait.keys (tenant_id, id);
 
--- Browser sessions, in place of a key: they end with the key that they were opened with. `link`: a login link that is not used yet.
+-- Browser sessions, in place of a key: they end with the key that they were opened with. `link`: a
+-- login link that is not used yet.
 create table plait.sessions (
   hash       text collate "C" primary key,
   key_id     uuid not null references plait.keys (id) on delete cascade,
   link       boolean not null,
-  csrf       text not null,                                       -- the CSRF token that a page must send with each change
+  -- the CSRF token that a page must send with each change
+  csrf       text not null,
   created_at timestamptz not null,
   expires_at timestamptz not null,
-  role       text constraint sessions_role check (role in ('viewer', 'operator'))  -- of an embedded view; null: the key's
+  -- of an embedded view; null: the key's
+  role       text constraint sessions_role check (role in ('viewer', 'operator'))
 );
 
 create index sessions_expiry on plait.sessions (expires_at);
@@ -49,9 +56,11 @@ create table plait.audit (
 create index audit_tenant on plait.audit (tenant_id, id);
 create index audit_object on plait.audit (object, id);
 
--- Replies to requests with an Idempotency-Key, for a day; without a reply the request is still running.
+-- Replies to requests with an Idempotency-Key, for a day; without a reply the request is still
+-- running.
 create table plait.replies (
-  tenant_id  uuid not null,                                       -- the installation's own have the nil UUID
+  -- the installation's own have the nil UUID
+  tenant_id  uuid not null,
   key_id     uuid not null,
   key        text collate "C" not null check (length(key) between 1 and 500),
   hash       text not null,                                       -- of the request
@@ -67,17 +76,20 @@ create index replies_expiry on plait.replies (expires_at);
 alter table plait.keys enable row level security;
 alter table plait.keys force row level security;
 create policy owner on plait.keys to plait_owner using (true) with check (true);
-create policy tenant on plait.keys for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.keys for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 
 alter table plait.audit enable row level security;
 alter table plait.audit force row level security;
 create policy owner on plait.audit to plait_owner using (true) with check (true);
-create policy tenant on plait.audit for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.audit for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 
 alter table plait.replies enable row level security;
 alter table plait.replies force row level security;
 create policy owner on plait.replies to plait_owner using (true) with check (true);
-create policy tenant on plait.replies for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.replies for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));

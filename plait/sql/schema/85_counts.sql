@@ -7,14 +7,16 @@ create table plait.depths (
   state     plait.status not null,
   at        timestamptz not null,
   jobs      bigint not null,
-  oldest    timestamptz not null,                    -- since when the oldest is in that state, or when it is due
+  oldest    timestamptz not null,                    -- since when the oldest is in
+                                                     -- that state, or when it is due
   primary key (tenant_id, queue, state)
 );
 
 alter table plait.depths enable row level security;
 alter table plait.depths force row level security;
 create policy owner on plait.depths to plait_owner using (true) with check (true);
-create policy tenant on plait.depths for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.depths for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 
 -- How attempts ended, for each minute.
@@ -27,14 +29,16 @@ create table plait.minutes (
   dead_letter integer not null default 0,
   canceled    integer not null default 0,
   skipped     integer not null default 0,
-  retried     integer not null default 0,            -- attempts that failed or timed out and were retried
+  retried     integer not null default 0,            -- attempts that failed or
+                                                     -- timed out and were retried
   lost        integer not null default 0,            -- attempts whose worker was lost
   run_s       double precision not null default 0,   -- total run time of handlers
   primary key (tenant_id, minute)
 );
 create index minutes_minute on plait.minutes (minute);
 
--- Up to where the minutes are final, and which transactions must have ended before more of them are. See functions/leader/roll_up.sql.
+-- Up to where the minutes are final, and which transactions must have ended before more of them
+-- are. See functions/leader/roll_up.sql.
 create table plait.rolled (
   one       boolean primary key default true check (one),
   closed_to timestamptz not null,
@@ -45,5 +49,6 @@ create table plait.rolled (
 alter table plait.minutes enable row level security;
 alter table plait.minutes force row level security;
 create policy owner on plait.minutes to plait_owner using (true) with check (true);
-create policy tenant on plait.minutes for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.minutes for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));

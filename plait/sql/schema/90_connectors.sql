@@ -1,18 +1,22 @@
--- Connectors: webhook endpoints, a tenant's settings for each kind of connector, and circuit breakers.
+-- Connectors: webhook endpoints, a tenant's settings for each kind of connector, and circuit
+-- breakers.
 
 create table plait.endpoints (
   id              uuid primary key,
   tenant_id       uuid not null references plait.tenants (id),
   created_at      timestamptz not null,
   updated_at      timestamptz not null,
-  subscribed_at   timestamptz,                       -- since when outcomes are announced to it; null: none are
+  subscribed_at   timestamptz,                       -- since when outcomes are
+                                                     -- announced to it; null: none are
   disabled_at     timestamptz,                       -- since when nothing is delivered
   old_key_until   timestamptz,                       -- the previous key signs too, until then
   key_version     integer not null default 1,        -- keys are derived from it, and not stored
   enabled         boolean not null default true,
-  label           text collate "C" not null check (label collate "default" ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'),
+  label           text collate "C" not null check (
+    label collate "default" ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'),
   url             text not null check (url ~ '^https?://[[:graph:]]+$' and length(url) <= 2000),
-  signature       text not null default 'standard' check (signature in ('standard', 'sha256', 'sha512')),
+  signature       text not null default 'standard' check (
+    signature in ('standard', 'sha256', 'sha512')),
   disabled_reason text,
   created_by      text not null,
   statuses        plait.status[] not null default '{}',   -- the outcomes that it subscribes to
@@ -23,7 +27,8 @@ create table plait.endpoints (
 create unique index endpoints_label on plait.endpoints (tenant_id, label);
 create index endpoints_subscribed on plait.endpoints (tenant_id) where subscribed_at is not null;
 
--- Announced outcomes, as long as announce could find them again. See functions/connectors/announce.sql.
+-- Announced outcomes, as long as announce could find them again. See
+-- functions/connectors/announce.sql.
 create table plait.announcements (
   tenant_id   uuid not null,
   endpoint_id uuid not null,
@@ -35,7 +40,8 @@ create table plait.announcements (
 );
 create index announcements_finished on plait.announcements (finished_at);
 
--- Up to where announcements are complete, and which transactions must have ended before more of them are.
+-- Up to where announcements are complete, and which transactions must have ended before more of
+-- them are.
 create table plait.announced (
   one       boolean primary key default true check (one),
   closed_to timestamptz not null,
@@ -51,10 +57,12 @@ create table plait.connectors (
   updated_at timestamptz not null,
   updated_by text not null,
   primary key (tenant_id, type),
-  constraint connectors_settings check (json_typeof(settings) = 'object' and octet_length(settings::text) <= 16384)
+  constraint connectors_settings check (
+    json_typeof(settings) = 'object' and octet_length(settings::text) <= 16384)
 );
 
--- Circuit breakers: servers that have failed lately, for all workers. A server that answers has no row.
+-- Circuit breakers: servers that have failed lately, for all workers. A server that answers has no
+-- row.
 create table plait.circuits (
   tenant_id  uuid not null,
   origin     text collate "C" not null check (length(origin) <= 300),
@@ -69,20 +77,24 @@ create index circuits_updated on plait.circuits (updated_at);
 alter table plait.endpoints enable row level security;
 alter table plait.endpoints force row level security;
 create policy owner on plait.endpoints to plait_owner using (true) with check (true);
-create policy tenant on plait.endpoints for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.endpoints for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 alter table plait.announcements enable row level security;
 alter table plait.announcements force row level security;
 create policy owner on plait.announcements to plait_owner using (true) with check (true);
-create policy tenant on plait.announcements for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.announcements for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 alter table plait.connectors enable row level security;
 alter table plait.connectors force row level security;
 create policy owner on plait.connectors to plait_owner using (true) with check (true);
-create policy tenant on plait.connectors for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.connectors for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 alter table plait.circuits enable row level security;
 alter table plait.circuits force row level security;
 create policy owner on plait.circuits to plait_owner using (true) with check (true);
-create policy tenant on plait.circuits for select to plait_client, plait_tenant, plait_worker, plait_admin
+create policy tenant on plait.circuits for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));

@@ -19,7 +19,8 @@ begin
     return v_tenant;
   end if;
   if v_setting ~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$'
-     and (pg_has_role(session_user, 'plait_client', 'member') or pg_has_role(session_user, 'plait_worker', 'member')
+     and (pg_has_role(session_user, 'plait_client', 'member')
+          or pg_has_role(session_user, 'plait_worker', 'member')
           or pg_has_role(session_user, 'plait_admin', 'member')) then
     return v_setting::uuid;
   end if;

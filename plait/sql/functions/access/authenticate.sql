@@ -14,16 +14,24 @@ declare
   v_csrf text;
 begin
   if p_session then
-    select s.key_id, s.csrf into v_key, v_csrf from plait.sessions s where s.hash = p_hash and not s.link and s.role is null and s.expires_at > v_now;
+    select s.key_id, s.csrf into v_key, v_csrf
+    from plait.sessions s
+    where s.hash = p_hash and not s.link and s.role is null and s.expires_at > v_now;
   else
     select k.id into v_key from plait.keys k where k.hash = p_hash;
   end if;
   return query
-    select k.id, k.tenant_id, t.slug::text, k.role, k.name, v_csrf from plait.keys k left join plait.tenants t on t.id = k.tenant_id
+    select k.id, k.tenant_id, t.slug::text, k.role, k.name, v_csrf
+    from plait.keys k
+    left join plait.tenants t on t.id = k.tenant_id
     where k.id = v_key and k.revoked_at is null and (k.expires_at is null or k.expires_at > v_now);
   if found then
-    update plait.keys set last_used_at = v_now where id in (
-      select k.id from plait.keys k where k.id = v_key and (k.last_used_at is null or k.last_used_at < v_now - interval '1 minute')
+    update plait.keys set last_used_at = v_now
+    where id in (
+      select k.id
+      from plait.keys k
+      where k.id = v_key
+        and (k.last_used_at is null or k.last_used_at < v_now - interval '1 minute')
       for no key update skip locked);
   end if;
 end $$;

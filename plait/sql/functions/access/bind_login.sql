@@ -25,18 +25,21 @@ begin
   end if;
   select * into r from pg_roles where rolname = p_login;
   if not found or not r.rolcanlogin then
-    raise exception 'there is no login %', coalesce(quote_literal(p_login), 'null') using errcode = 'PL012';
+    raise exception 'there is no login %', coalesce(quote_literal(p_login), 'null')
+      using errcode = 'PL012';
   end if;
-  select case when o.rolname = p_login then 'it is a superuser, or may bypass row-level security, make roles or replicate'
+  select case when o.rolname = p_login then
+                'it is a superuser, or may bypass row-level security, make roles or replicate'
               else 'it may act as ' || o.rolname end
-    into v_bad
-    from pg_roles o
-    where pg_has_role(r.oid, o.oid, 'member')
-      and (o.rolsuper or o.rolbypassrls or o.rolcreaterole or o.rolreplication
-           or o.rolname in ('plait_owner', 'plait_client', 'plait_worker', 'plait_admin'))
-    order by o.rolname <> p_login, o.rolname limit 1;
+  into v_bad
+  from pg_roles o
+  where pg_has_role(r.oid, o.oid, 'member')
+    and (o.rolsuper or o.rolbypassrls or o.rolcreaterole or o.rolreplication
+         or o.rolname in ('plait_owner', 'plait_client', 'plait_worker', 'plait_admin'))
+  order by o.rolname <> p_login, o.rolname limit 1;
   if v_bad is not null then
-    raise exception 'login % cannot be bound to a tenant: %. Give it the role plait_tenant alone', quote_literal(p_login), v_bad
+    raise exception 'login % cannot be bound to a tenant: %. Give it the role plait_tenant alone',
+      quote_literal(p_login), v_bad
       using errcode = 'PL012';
   end if;
   insert into plait.logins (login, tenant_id) values (p_login, p_tenant)

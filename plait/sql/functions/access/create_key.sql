@@ -10,8 +10,8 @@
 -- expires with it. The key of a person who signed in by an identity provider expires with the
 -- session, so keys that such a person creates may live for a year; without p_expires_at, 90 days.
 create or replace function plait.create_key(
-  p_hash text, p_hint text, p_name text, p_role text, p_tenant uuid, p_expires_at timestamptz, p_created_by text,
-  p_parent uuid default null
+  p_hash text, p_hint text, p_name text, p_role text, p_tenant uuid, p_expires_at timestamptz,
+  p_created_by text, p_parent uuid default null
 ) returns uuid
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
@@ -23,14 +23,19 @@ begin
   if p_parent is not null then
     select * into v_parent from plait.keys where id = p_parent for share;
     if not found or v_parent.revoked_at is not null or v_parent.expires_at <= v_now then
-      raise exception 'the key that creates this one is revoked or has expired' using errcode = 'PL004';
+      raise exception 'the key that creates this one is revoked or has expired'
+        using errcode = 'PL004';
     end if;
-    v_latest := case when v_parent.created_by = 'oidc' then v_now + interval '1 year' else v_parent.expires_at end;
+    v_latest := case when v_parent.created_by = 'oidc' then v_now + interval '1 year'
+                     else v_parent.expires_at end;
     if p_expires_at > v_latest then
-      raise exception 'expires_at must be at most %, when the key that creates this one expires, got %', v_latest, p_expires_at
+      raise exception 'expires_at must be at most %, when the key that creates this one expires, got %',
+        v_latest, p_expires_at
         using errcode = 'PL012';
     end if;
-    p_expires_at := coalesce(p_expires_at, case when v_parent.created_by = 'oidc' then v_now + interval '90 days' else v_latest end);
+    p_expires_at := coalesce(
+      p_expires_at,
+      case when v_parent.created_by = 'oidc' then v_now + interval '90 days' else v_latest end);
   end if;
   if p_tenant is not null and not exists (select from plait.tenants where id = p_tenant) then
     raise exception 'there is no tenant %', p_tenant using errcode = 'PL003';
@@ -38,10 +43,16 @@ begin
   if p_expires_at <= v_now then
     raise exception 'expires_at must be in the future' using errcode = 'PL012';
   end if;
-  delete from plait.keys where id in (
-    select k.id from plait.keys k where k.created_by = 'oidc' and k.expires_at < plait.now() - interval '30 days' limit 100 for update skip locked);
-  insert into plait.keys (id, tenant_id, hash, hint, name, role, created_by, created_at, expires_at, parent_id)
-  values (v_id, p_tenant, p_hash, p_hint, p_name, p_role, p_created_by, v_now, p_expires_at, p_parent);
+  delete from plait.keys
+  where id in (
+    select k.id
+    from plait.keys k
+    where k.created_by = 'oidc' and k.expires_at < plait.now() - interval '30 days' limit 100
+    for update skip locked);
+  insert into plait.keys (
+    id, tenant_id, hash, hint, name, role, created_by, created_at, expires_at, parent_id)
+  values (
+    v_id, p_tenant, p_hash, p_hint, p_name, p_role, p_created_by, v_now, p_expires_at, p_parent);
   return v_id;
 exception when integrity_constraint_violation or data_exception then
   raise exception 'invalid key: %', sqlerrm using errcode = 'PL012';

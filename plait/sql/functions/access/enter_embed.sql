@@ -14,7 +14,8 @@ declare
   v_ends timestamptz;
 begin
   update plait.sessions s set hash = p_hash, link = false
-    where s.hash = p_link and s.link and s.role is not null and s.expires_at > v_now and s.created_at > v_now - interval '5 minutes'
-    returning s.expires_at into v_ends;
+  where s.hash = p_link and s.link and s.role is not null and s.expires_at > v_now
+    and s.created_at > v_now - interval '5 minutes'
+  returning s.expires_at into v_ends;
   return v_ends;
 end $$;

@@ -4,8 +4,8 @@
 --   locks    nothing
 --   raises   PL012 for an invalid time, or a role that the key may not give
 --   called   plait.store.keys.open_embed
-create or replace function plait.open_embed(p_key uuid, p_hash text, p_role text, p_ttl interval) returns timestamptz
-language plpgsql security definer set search_path = plait, pg_temp as $$
+create or replace function plait.open_embed(p_key uuid, p_hash text, p_role text, p_ttl interval)
+returns timestamptz language plpgsql security definer set search_path = plait, pg_temp as $$
 declare v_ends timestamptz := plait.open_session(p_key, p_hash, '', p_ttl, true);
 begin
   update plait.sessions set role = p_role where hash = p_hash;

@@ -9,5 +9,6 @@ create or replace function plait.record_audit(
 ) returns uuid
 language sql security definer set search_path = plait, pg_temp as $$
   insert into plait.audit (id, tenant_id, at, actor, action, object, request_id, detail)
-  values (plait.uuidv7(), p_tenant, plait.now(), p_actor, p_action, p_object, p_request_id, coalesce(p_detail, '{}')) returning id
-$$;
+  values (plait.uuidv7(), p_tenant, plait.now(), p_actor, p_action, p_object, p_request_id,
+          coalesce(p_detail, '{}'))
+  returning id $$;

@@ -9,7 +9,8 @@
 -- null, another request is executing it. One that began and never ended (its process died) may be
 -- begun again after a minute: the verbs below are safe to send twice.
 create or replace function plait.reserve_reply(
-  p_tenant uuid, p_key_id uuid, p_key text, p_hash text, out o_begun boolean, out o_status int, out o_body text
+  p_tenant uuid, p_key_id uuid, p_key text, p_hash text, out o_begun boolean, out o_status int,
+  out o_body text
 )
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
@@ -19,21 +20,28 @@ begin
   if p_key is null or length(p_key) not between 1 and 500 then
     raise exception 'an idempotency key must have 1 to 500 characters' using errcode = 'PL001';
   end if;
-  delete from plait.replies where (tenant_id, key_id, key) in (
-    select x.tenant_id, x.key_id, x.key from plait.replies x where x.expires_at <= v_now limit 100 for update skip locked);
+  delete from plait.replies
+  where (tenant_id, key_id, key) in (
+    select x.tenant_id, x.key_id, x.key
+    from plait.replies x
+    where x.expires_at <= v_now limit 100 for update skip locked);
   insert into plait.replies (tenant_id, key_id, key, hash, at, expires_at)
-  values (p_tenant, p_key_id, p_key, p_hash, v_now, v_now + interval '1 day') on conflict do nothing;
+  values (p_tenant, p_key_id, p_key, p_hash, v_now, v_now + interval '1 day')
+  on conflict do nothing;
   if found then
     o_begun := true;
     return;
   end if;
-  select * into r from plait.replies where tenant_id = p_tenant and key_id = p_key_id and key = p_key for update;
+  select * into r
+  from plait.replies
+  where tenant_id = p_tenant and key_id = p_key_id and key = p_key for update;
   if r.hash is distinct from p_hash then
     raise exception 'this idempotency key was used with another request' using errcode = 'PL006';
   end if;
   o_begun := r.status is null and r.at < v_now - interval '1 minute';
   if o_begun then
-    update plait.replies set at = v_now where tenant_id = p_tenant and key_id = p_key_id and key = p_key;
+    update plait.replies set at = v_now
+    where tenant_id = p_tenant and key_id = p_key_id and key = p_key;
   end if;
   o_status := r.status;
   o_body := r.body;

@@ -24,7 +24,8 @@ declare
 begin
   select tenant_id into v_bound from plait.logins where login = session_user;
   if not found then
-    perform plait._tenant('00000000-0000-7000-8000-000000000000');  -- rejects a login that is not trusted, whatever it names
+    -- rejects a login that is not trusted, whatever it names
+    perform plait._tenant('00000000-0000-7000-8000-000000000000');
   end if;
   if p_tenant ~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' then
     select id into v_id from plait.tenants where id = p_tenant::uuid and id = coalesce(v_bound, id);
@@ -32,7 +33,8 @@ begin
     select id into v_id from plait.tenants where slug = p_tenant and id = coalesce(v_bound, id);
   end if;
   if v_id is null then
-    raise exception 'there is no tenant %', coalesce(quote_literal(p_tenant), 'null') using errcode = 'PL003';
+    raise exception 'there is no tenant %', coalesce(quote_literal(p_tenant), 'null')
+      using errcode = 'PL003';
   end if;
   return v_id;
 end $$;

@@ -19,7 +19,8 @@
 -- stays open holds the bounds where they are. Called when a claim took at least 100 jobs of the
 -- main lane, or too long for the few that it got.
 create or replace function plait._advance_scan_bounds(
-  p_bounds plait.scan_bounds, p_seen_at timestamptz, p_queue text, p_definitions text[], p_tenants uuid[], p_priorities smallint[]
+  p_bounds plait.scan_bounds, p_seen_at timestamptz, p_queue text, p_definitions text[],
+  p_tenants uuid[], p_priorities smallint[]
 ) returns plait.scan_bounds
 language plpgsql as $$
 declare
@@ -27,25 +28,35 @@ declare
   v_snapshot pg_snapshot := pg_current_snapshot();
 begin
   if p_bounds.seen_at is not null then
-    if p_seen_at < plait._rescan_at(p_bounds) or pg_snapshot_xmin(v_snapshot) <= p_bounds.seen_xid then
+    if p_seen_at < plait._rescan_at(p_bounds)
+       or pg_snapshot_xmin(v_snapshot) <= p_bounds.seen_xid then
       return p_bounds;
     end if;
-    select array_agg(m.tenant_id order by m.tenant_id, m.priority), array_agg(m.priority order by m.tenant_id, m.priority),
+    select array_agg(m.tenant_id order by m.tenant_id, m.priority),
+           array_agg(m.priority order by m.tenant_id, m.priority),
            array_agg(m.starts_at order by m.tenant_id, m.priority)
-      into p_bounds.tenants, p_bounds.priorities, p_bounds.starts
+    into p_bounds.tenants, p_bounds.priorities, p_bounds.starts
+    from (
+      select k.tenant_id, k.priority,
+             greatest(
+               k.starts_at, least(p_bounds.seen_at, coalesce(f.run_at, 'infinity'))) as starts_at
       from (
-        select k.tenant_id, k.priority, greatest(k.starts_at, least(p_bounds.seen_at, coalesce(f.run_at, 'infinity'))) as starts_at
-        from (
-          select x.tenant_id, x.priority, max(x.starts_at) as starts_at, bool_or(x.used) as used
-          from (select t as tenant_id, p as priority, '-infinity'::timestamptz as starts_at, true as used from unnest(p_tenants, p_priorities) u(t, p)
-                union all
-                select t, p, m, false from unnest(p_bounds.tenants, p_bounds.priorities, p_bounds.starts) u(t, p, m)) x
-          group by 1, 2 order by 4 desc limit c_most) k
-        left join lateral (
-          select l.run_at from plait.live l
-          where l.queue = p_queue and l.lane = '' and l.state = 'queued' and l.tenant_id = k.tenant_id and l.priority = k.priority
-            and l.run_at >= k.starts_at and l.definition = any(p_definitions)
-          order by l.run_at limit 1) f on true) m;
+        select x.tenant_id, x.priority, max(x.starts_at) as starts_at, bool_or(x.used) as used
+        from (select t as tenant_id, p as priority, '-infinity'::timestamptz as starts_at,
+                     true as used
+              from unnest(p_tenants, p_priorities) u(t, p)
+              union all
+              select t, p, m, false
+              from unnest(p_bounds.tenants, p_bounds.priorities, p_bounds.starts) u(t, p, m)) x
+        group by 1, 2
+        order by 4 desc limit c_most) k
+      left join lateral (
+        select l.run_at
+        from plait.live l
+        where l.queue = p_queue and l.lane = '' and l.state = 'queued' and l.tenant_id = k.tenant_id
+          and l.priority = k.priority and l.run_at >= k.starts_at
+          and l.definition = any(p_definitions)
+        order by l.run_at limit 1) f on true) m;
   end if;
   p_bounds.seen_at := p_seen_at;
   p_bounds.seen_xid := pg_current_xact_id();

@@ -15,10 +15,15 @@ begin
   if not found then
     return exists (select from plait.queues where name = p_queue and not settling);
   end if;
-  update plait.queues set settling = false,
-    roots = array(select coalesce(l.root_id, l.job_id) from plait.live l where l.queue = p_queue
-                    and (l.state = 'running' or l.root_id is not null or l.attempt > 0 and plait._has_started(l.job_id))
-                  group by 1 order by min(l.run_at), 1)
-    where name = p_queue;
+  update plait.queues set
+    settling = false,
+    roots = array(select coalesce(l.root_id, l.job_id)
+                  from plait.live l
+                  where l.queue = p_queue
+                    and (l.state = 'running' or l.root_id is not null
+                         or l.attempt > 0 and plait._has_started(l.job_id))
+                  group by 1
+                  order by min(l.run_at), 1)
+  where name = p_queue;
   return true;
 end $$;

@@ -15,7 +15,8 @@ declare
   d      plait.definitions;
   v_room int := 2147483647;
   v_name text := 'definition ' || p_definition;
-  v_key  text := 'key ' || p_definition || ' ' || coalesce(p_tenant::text, '') || ' ' || coalesce(p_limit_key, '');
+  v_key  text := 'key ' || p_definition || ' ' || coalesce(p_tenant::text, '') || ' '
+    || coalesce(p_limit_key, '');
 begin
   select * into d from plait.definitions where name = p_definition;
   if not found then
@@ -30,19 +31,26 @@ begin
         where l.definition = p_definition and l.state = 'running' and l.lane <> ''));
     end if;
     if d.rate_count is not null then
-      v_room := least(v_room, plait._rate_tokens(v_name, d.rate_count, d.rate_period_s, p_now, p_spend));
+      v_room := least(
+        v_room, plait._rate_tokens(v_name, d.rate_count, d.rate_period_s, p_now, p_spend));
     end if;
   end if;
-  if p_limit_key is not null and (d.key_max_running is not null or d.key_rate_count is not null) then
+  if p_limit_key is not null
+     and (d.key_max_running is not null or d.key_rate_count is not null) then
     if not plait._try_limit(v_key) then
       return 0;
     end if;
     if d.key_max_running is not null and p_spend = 0 then
-      v_room := least(v_room, d.key_max_running - (select count(*) from plait.live l
-        where l.definition = p_definition and l.tenant_id = p_tenant and l.limit_key = p_limit_key and l.state = 'running' and l.lane <> ''));
+      v_room := least(v_room,
+                      d.key_max_running - (
+                        select count(*)
+                        from plait.live l
+                        where l.definition = p_definition and l.tenant_id = p_tenant
+                          and l.limit_key = p_limit_key and l.state = 'running' and l.lane <> ''));
     end if;
     if d.key_rate_count is not null then
-      v_room := least(v_room, plait._rate_tokens(v_key, d.key_rate_count, d.key_rate_period_s, p_now, p_spend));
+      v_room := least(
+        v_room, plait._rate_tokens(v_key, d.key_rate_count, d.key_rate_period_s, p_now, p_spend));
     end if;
   end if;
   return greatest(0, v_room);

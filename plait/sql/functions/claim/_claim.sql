@@ -14,8 +14,9 @@
 -- by lot, so a worker that claims one job at a time is fair too.
 create or replace function plait._claim(
   p_worker int, p_now timestamptz, p_queue text, p_limit int, p_definitions text[],
-  p_seen_at timestamptz, inout p_cursor uuid, inout p_lane_cursor text, inout p_bounds plait.scan_bounds,
-  out o_jobs uuid[], out o_attempts int[], out o_failed_attempts smallint[], out o_max smallint[]
+  p_seen_at timestamptz, inout p_cursor uuid, inout p_lane_cursor text,
+  inout p_bounds plait.scan_bounds, out o_jobs uuid[], out o_attempts int[],
+  out o_failed_attempts smallint[], out o_max smallint[]
 ) language plpgsql as $$
 declare
   q       plait.queues;
@@ -29,14 +30,26 @@ declare
   v_began timestamptz;
 begin
   o_jobs := '{}'; o_attempts := '{}'; o_failed_attempts := '{}'; o_max := '{}';
-  -- The queue, and whether it has jobs. With scan bounds nothing is read from the start of the index.
-  select x as queue, exists (select from plait.live l where l.queue = p_queue and l.lane <> '' and l.state = 'queued') as lanes,
-         exists (select from plait.tenants where paused or weight <> 1 or max_running is not null) as special,
+  -- The queue, and whether it has jobs. With scan bounds nothing is read from the start of the
+  -- index.
+  select x as queue,
+         exists (select from plait.live l
+                 where l.queue = p_queue and l.lane <> '' and l.state = 'queued') as lanes,
+         exists (select from plait.tenants
+                 where paused or weight <> 1 or max_running is not null) as special,
          case when (p_bounds).tenants is null then
-           (select l.tenant_id from plait.live l where l.queue = p_queue and l.lane = '' and l.state = 'queued' order by l.tenant_id limit 1) end as first,
+                (select l.tenant_id
+                 from plait.live l
+                 where l.queue = p_queue and l.lane = '' and l.state = 'queued'
+                 order by l.tenant_id limit 1) end as first,
          case when (p_bounds).tenants is null then
-           (select l.tenant_id from plait.live l where l.queue = p_queue and l.lane = '' and l.state = 'queued' order by l.tenant_id desc limit 1) end as last
-    into h from (select) one left join plait.queues x on x.name = p_queue;
+                (select l.tenant_id
+                 from plait.live l
+                 where l.queue = p_queue and l.lane = '' and l.state = 'queued'
+                 order by l.tenant_id desc limit 1) end as last
+  into h
+  from (select) one
+  left join plait.queues x on x.name = p_queue;
   q := h.queue;
   if q.name is not null then
     if q.paused then
@@ -47,10 +60,14 @@ begin
         return;
       end if;
       if q.max_running is not null then
-        v_rest := least(v_rest, q.max_running - (select count(*) from plait.live l where l.state = 'running' and l.queue = p_queue));
+        v_rest := least(
+          v_rest,
+          q.max_running
+            - (select count(*) from plait.live l where l.state = 'running' and l.queue = p_queue));
       end if;
       if q.rate_count is not null then
-        v_rest := least(v_rest, plait._rate_tokens('queue ' || p_queue, q.rate_count, q.rate_period_s, p_now));
+        v_rest := least(
+          v_rest, plait._rate_tokens('queue ' || p_queue, q.rate_count, q.rate_period_s, p_now));
       end if;
     end if;
   end if;
@@ -60,27 +77,33 @@ begin
   p_limit := v_rest;
 
   if q.serial then
-    if q.settling and (p_now < q.updated_at + interval '10 s' or not plait._begin_serial(p_queue)) then
+    if q.settling
+       and (p_now < q.updated_at + interval '10 s' or not plait._begin_serial(p_queue)) then
       return;
     end if;
     t := plait._claim_serial(p_worker, p_now, p_queue, p_limit, p_definitions);
-    o_jobs := t.o_jobs; o_attempts := t.o_attempts; o_failed_attempts := t.o_failed_attempts; o_max := t.o_max;
+    o_jobs := t.o_jobs; o_attempts := t.o_attempts; o_failed_attempts := t.o_failed_attempts;
+    o_max := t.o_max;
     if q.rate_count is not null and cardinality(o_jobs) > 0 then
-      perform plait._rate_tokens('queue ' || p_queue, q.rate_count, q.rate_period_s, p_now, cardinality(o_jobs));
+      perform plait._rate_tokens(
+        'queue ' || p_queue, q.rate_count, q.rate_period_s, p_now, cardinality(o_jobs));
     end if;
     return;
   end if;
   v_lanes := h.lanes;
   v_main := h.first is not null or (p_bounds).tenants is not null;
   if v_lanes and (p_bounds).tenants is not null then
-    v_main := exists (select from plait.live l where l.queue = p_queue and l.lane = '' and l.state = 'queued');
+    v_main := exists (
+      select from plait.live l where l.queue = p_queue and l.lane = '' and l.state = 'queued');
   end if;
   if v_lanes then
-    v_part := case when v_main then p_limit / 2 + (p_limit % 2 = 1 and random() < 0.5)::int else p_limit end;
+    v_part := case when v_main then p_limit / 2 + (p_limit % 2 = 1 and random() < 0.5)::int
+                   else p_limit end;
     t := plait._claim_side_lanes(
       p_worker => p_worker, p_now => p_now, p_queue => p_queue, p_limit => v_part,
       p_definitions => p_definitions, p_cursor => p_cursor, p_lane_cursor => p_lane_cursor);
-    o_jobs := t.o_jobs; o_attempts := t.o_attempts; o_failed_attempts := t.o_failed_attempts; o_max := t.o_max;
+    o_jobs := t.o_jobs; o_attempts := t.o_attempts; o_failed_attempts := t.o_failed_attempts;
+    o_max := t.o_max;
     p_lane_cursor := t.p_lane_cursor;
     if not v_main then
       p_cursor := t.p_cursor;
@@ -102,25 +125,31 @@ begin
         p_bounds => p_bounds, p_seen_at => p_seen_at, p_queue => p_queue,
         p_definitions => p_definitions, p_tenants => t.o_tenants, p_priorities => t.o_priorities);
     elsif p_seen_at >= coalesce(plait._rescan_at(p_bounds), '-infinity')
-          and clock_timestamp() - v_began > interval '2 ms' + interval '100 us' * cardinality(t.o_jobs) then  -- clock: as above
-      -- It took long for few jobs: there may be many jobs of definitions that this worker does not have, or dead entries. The next claims start behind them.
+          -- clock: as above
+          and clock_timestamp() - v_began > interval '2 ms'
+                + interval '100 us' * cardinality(t.o_jobs) then
+      -- It took long for few jobs: there may be many jobs of definitions that this worker does not
+      -- have, or dead entries. The next claims start behind them.
       t2 := plait._first_queued(p_queue, p_bounds);
       p_bounds := plait._advance_scan_bounds(
         p_bounds => p_bounds, p_seen_at => p_seen_at, p_queue => p_queue,
         p_definitions => p_definitions, p_tenants => coalesce(t2.o_tenants, '{}'),
         p_priorities => coalesce(t2.o_priorities, '{}'));
     end if;
-    o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts; o_failed_attempts := o_failed_attempts || t.o_failed_attempts; o_max := o_max || t.o_max;
+    o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts;
+    o_failed_attempts := o_failed_attempts || t.o_failed_attempts; o_max := o_max || t.o_max;
     if v_lanes and cardinality(o_jobs) < p_limit then   -- the main lane had less than its part
       t := plait._claim_side_lanes(
         p_worker => p_worker, p_now => p_now, p_queue => p_queue,
         p_limit => p_limit - cardinality(o_jobs), p_definitions => p_definitions,
         p_cursor => p_cursor, p_lane_cursor => p_lane_cursor);
       p_lane_cursor := t.p_lane_cursor;
-      o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts; o_failed_attempts := o_failed_attempts || t.o_failed_attempts; o_max := o_max || t.o_max;
+      o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts;
+      o_failed_attempts := o_failed_attempts || t.o_failed_attempts; o_max := o_max || t.o_max;
     end if;
   end if;
   if q.rate_count is not null and cardinality(o_jobs) > 0 then
-    perform plait._rate_tokens('queue ' || p_queue, q.rate_count, q.rate_period_s, p_now, cardinality(o_jobs));
+    perform plait._rate_tokens(
+      'queue ' || p_queue, q.rate_count, q.rate_period_s, p_now, cardinality(o_jobs));
   end if;
 end $$;

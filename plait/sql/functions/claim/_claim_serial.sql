@@ -31,25 +31,38 @@ begin
   if v_root is null then
     p_limit := 1;
     v_ids := array(
-      select c.job_id from (
-        select y.* from unnest(plait._queued_tenants(p_queue, '', c_first, c_last, 1000)) t cross join lateral (
-          select v.job_id, v.priority, v.run_at from plait.live v
-          where v.queue = p_queue and v.lane = '' and v.state = 'queued' and v.tenant_id = t and v.definition = any(p_definitions)
+      select c.job_id
+      from (
+        select y.*
+        from unnest(plait._queued_tenants(p_queue, '', c_first, c_last, 1000)) t
+        cross join lateral (
+          select v.job_id, v.priority, v.run_at
+          from plait.live v
+          where v.queue = p_queue and v.lane = '' and v.state = 'queued' and v.tenant_id = t
+            and v.definition = any(p_definitions)
           order by v.priority, v.run_at, v.job_id limit 3) y
-        union all
-        (select v.job_id, v.priority, v.run_at from plait.live v
-         where v.queue = p_queue and v.lane <> '' and v.state = 'queued' and v.definition = any(p_definitions)
-         order by v.priority, v.run_at, v.job_id limit 20)) c
+        union all (select v.job_id, v.priority, v.run_at
+                   from plait.live v
+                   where v.queue = p_queue and v.lane <> '' and v.state = 'queued'
+                     and v.definition = any(p_definitions)
+                   order by v.priority, v.run_at, v.job_id limit 20)) c
       order by c.priority, c.run_at, c.job_id limit 50);
   else
     v_ids := array(
-      select c.job_id from (
-        select v.job_id, v.priority, v.run_at, 0 as depth from plait.live v
-        where v.job_id = v_root and v.state = 'queued' and v.queue = p_queue and v.definition = any(p_definitions)
+      select c.job_id
+      from (
+        select v.job_id, v.priority, v.run_at, 0 as depth
+        from plait.live v
+        where v.job_id = v_root and v.state = 'queued' and v.queue = p_queue
+          and v.definition = any(p_definitions)
         union all
-        select y.*, f.depth from plait.fan_outs f cross join lateral (
-          select v.job_id, v.priority, v.run_at from plait.live v
-          where v.root_id = v_root and v.fan_out_id = f.id and v.state = 'queued' and v.queue = p_queue and v.definition = any(p_definitions)
+        select y.*, f.depth
+        from plait.fan_outs f
+        cross join lateral (
+          select v.job_id, v.priority, v.run_at
+          from plait.live v
+          where v.root_id = v_root and v.fan_out_id = f.id and v.state = 'queued'
+            and v.queue = p_queue and v.definition = any(p_definitions)
           order by v.priority, v.run_at, v.job_id limit p_limit * 4) y
         where f.root_id = v_root and f.succeeded + f.failed + f.canceled < f.total) c
       order by c.depth desc, c.priority, c.run_at, c.job_id limit p_limit * 4);
@@ -61,16 +74,21 @@ begin
     exit when cardinality(o_jobs) >= p_limit;
     continue when not plait._serves_lane(p_worker, l.lane);
     continue when l.lane like 'suspect%'
-      and exists (select from plait.live v where v.state = 'running' and v.worker = p_worker and v.lane like 'suspect%'
-                  and v.suspect_group is distinct from l.suspect_group);
-    continue when exists (select from plait.tenants t where t.id = l.tenant_id and (t.paused or t.max_running is not null))
+      and exists (select from plait.live v
+                  where v.state = 'running' and v.worker = p_worker and v.lane like 'suspect%'
+                    and v.suspect_group is distinct from l.suspect_group);
+    continue when exists (select from plait.tenants t
+                          where t.id = l.tenant_id and (t.paused or t.max_running is not null))
       and exists (select from plait._tenant_shares(array[l.tenant_id], 1) s where s.cap <= 0);
     if l.lane <> '' then
       continue when plait._capacity(l.definition, l.tenant_id, l.limit_key, p_now) <= 0;
       perform plait._capacity(l.definition, l.tenant_id, l.limit_key, p_now, 1);
     end if;
-    update plait.live set state = 'running', worker = p_worker, attempt = attempt + 1, run_at = p_now where job_id = l.job_id;
-    o_jobs := o_jobs || l.job_id; o_attempts := o_attempts || l.attempt + 1; o_failed_attempts := o_failed_attempts || l.failed_attempts; o_max := o_max || l.max_attempts;
+    update plait.live set
+      state = 'running', worker = p_worker, attempt = attempt + 1, run_at = p_now
+    where job_id = l.job_id;
+    o_jobs := o_jobs || l.job_id; o_attempts := o_attempts || l.attempt + 1;
+    o_failed_attempts := o_failed_attempts || l.failed_attempts; o_max := o_max || l.max_attempts;
     if v_root is null then
       update plait.queues set roots = array[coalesce(l.root_id, l.job_id)] where name = p_queue;
     end if;

@@ -33,10 +33,12 @@ begin
   o_jobs := '{}'; o_attempts := '{}'; o_failed_attempts := '{}'; o_max := '{}';
   p_lane_cursor := v_start;
   for round in 1..4 loop
-    v_lanes := plait._queued_lanes(p_queue, p_lane_cursor, case when v_wrapped then v_start end, c_window);
+    v_lanes := plait._queued_lanes(
+      p_queue, p_lane_cursor, case when v_wrapped then v_start end, c_window);
     if cardinality(v_lanes) < c_window and not v_wrapped and v_start > '' then
       v_wrapped := true;
-      v_lanes := v_lanes || plait._queued_lanes(p_queue, '', v_start, c_window - cardinality(v_lanes));
+      v_lanes := v_lanes
+        || plait._queued_lanes(p_queue, '', v_start, c_window - cardinality(v_lanes));
     end if;
     exit when cardinality(v_lanes) = 0;
 
@@ -53,14 +55,16 @@ begin
         if pass = 1 then
           v_share := least(v_share, greatest(1, p_limit / cardinality(v_lanes)));
         end if;
-        continue when (v_lanes[i] = 'leader' or v_lanes[i] like 'n:%' or v_lanes[i] like 'b:%' or v_lanes[i] like 'suspect:%')
+        continue when (v_lanes[i] = 'leader' or v_lanes[i] like 'n:%' or v_lanes[i] like 'b:%'
+                       or v_lanes[i] like 'suspect:%')
           and not plait._serves_lane(p_worker, v_lanes[i]);
         if v_lanes[i] like 'suspect%' then
           t := plait._claim_suspects(
             p_worker => p_worker, p_now => p_now, p_queue => p_queue, p_lane => v_lanes[i],
             p_definitions => p_definitions, p_limit => v_share);
           v_hungry[i] := cardinality(t.o_jobs) = v_share;
-        elsif v_lanes[i] = 'leader' or v_lanes[i] like 'n:%' or v_lanes[i] like 'b:%' and v_lanes[i] not like '% %' then
+        elsif v_lanes[i] = 'leader' or v_lanes[i] like 'n:%'
+              or v_lanes[i] like 'b:%' and v_lanes[i] not like '% %' then
           -- Jobs of any definition, without limits.
           t := plait._claim_lane(
             p_worker => p_worker, p_now => p_now, p_queue => p_queue, p_lane => v_lanes[i],
@@ -68,15 +72,18 @@ begin
             p_cursor => plait._random_tenant(p_queue, v_lanes[i], v_cursor));
           v_hungry[i] := cardinality(t.o_jobs) = v_share;
         else
-          -- All jobs of a limited lane have the same definition, and the same key and tenant if they have one.
+          -- All jobs of a limited lane have the same definition, and the same key and tenant if
+          -- they have one.
           select l.tenant_id, l.definition, l.limit_key into v_head from plait.live l
             where l.queue = p_queue and l.lane = v_lanes[i] and l.lane <> '' and l.state = 'queued'
             order by l.tenant_id, l.priority, l.run_at, l.job_id limit 1;
           continue when not found or not v_head.definition = any(p_definitions);
-          v_share := least(v_share, plait._capacity(v_head.definition, v_head.tenant_id, v_head.limit_key, p_now));
+          v_share := least(
+            v_share, plait._capacity(v_head.definition, v_head.tenant_id, v_head.limit_key, p_now));
           continue when v_share <= 0;
           v_first := case when v_head.limit_key is null then v_cursor end;
-          if v_head.limit_key is null and v_share < 128 then   -- otherwise the window of _claim_lane is as wide as possible
+          -- otherwise the window of _claim_lane is as wide as possible
+          if v_head.limit_key is null and v_share < 128 then
             v_first := plait._random_tenant(p_queue, v_lanes[i], v_cursor);
           end if;
           t := plait._claim_lane(
@@ -84,11 +91,13 @@ begin
             p_limit => v_share, p_definitions => p_definitions, p_bounds => null,
             p_cursor => v_first);
           continue when cardinality(t.o_jobs) = 0;
-          perform plait._capacity(v_head.definition, v_head.tenant_id, v_head.limit_key, p_now, cardinality(t.o_jobs));
+          perform plait._capacity(
+            v_head.definition, v_head.tenant_id, v_head.limit_key, p_now, cardinality(t.o_jobs));
           p_cursor := t.p_cursor;
           v_hungry[i] := cardinality(t.o_jobs) = v_share;
         end if;
-        o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts; o_failed_attempts := o_failed_attempts || t.o_failed_attempts; o_max := o_max || t.o_max;
+        o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts;
+        o_failed_attempts := o_failed_attempts || t.o_failed_attempts; o_max := o_max || t.o_max;
       end loop;
     end loop;
     exit when cardinality(o_jobs) > 0 or cardinality(v_lanes) < c_window;

@@ -7,7 +7,9 @@
 --
 -- Called if a claim took long for few jobs: there may be many dead index entries, or jobs of
 -- definitions that this worker does not have.
-create or replace function plait._first_queued(p_queue text, p_bounds plait.scan_bounds, out o_tenants uuid[], out o_priorities smallint[])
+create or replace function plait._first_queued(
+  p_queue text, p_bounds plait.scan_bounds, out o_tenants uuid[], out o_priorities smallint[]
+)
 language plpgsql as $$
 begin
   select array_agg(h.tenant_id), array_agg(h.priority) into o_tenants, o_priorities

@@ -9,15 +9,22 @@
 -- one that only a node, the leader, or workers of one build may run. p_lane: the lane before; a
 -- node's job stays in the node's lane, and a build's in the build's. p_build: the build of the
 -- worker that started it; null: as p_lane says.
-create or replace function plait._lane(p_definition text, p_tenant uuid, p_limit_key text, p_lane text default '', p_build text default null) returns text
+create or replace function plait._lane(
+  p_definition text, p_tenant uuid, p_limit_key text, p_lane text default '',
+  p_build text default null
+) returns text
 language sql stable
 return case
   when p_lane like 'n:%' then p_lane
   when p_lane like 'suspect:n:%' then substr(p_lane, 9)
   else coalesce(
     (select case when d.kind = 'node' then 'leader'
-                 when p_limit_key is null and (d.max_running is not null or d.rate_count is not null) then
-                   coalesce('b:' || coalesce(p_build, plait._build_of_lane(p_lane)) || ' ', '') || 'd:' || p_definition end
-     from plait.definitions d where d.name = p_definition),
-    coalesce('b:' || coalesce(p_build, plait._build_of_lane(p_lane)) || ' ', '') || 'k:' || p_definition || ':' || p_tenant || ':' || p_limit_key,
+                 when p_limit_key is null
+                      and (d.max_running is not null or d.rate_count is not null) then
+                   coalesce('b:' || coalesce(p_build, plait._build_of_lane(p_lane)) || ' ', '')
+                   || 'd:' || p_definition end
+     from plait.definitions d
+     where d.name = p_definition),
+    coalesce('b:' || coalesce(p_build, plait._build_of_lane(p_lane)) || ' ', '') || 'k:'
+      || p_definition || ':' || p_tenant || ':' || p_limit_key,
     'b:' || coalesce(p_build, plait._build_of_lane(p_lane)), '') end;

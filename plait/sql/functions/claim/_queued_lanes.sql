@@ -7,16 +7,26 @@
 --
 -- p_upto null: to the end. A skip over the index: each step finds the next lane without reading the
 -- jobs of the last one.
-create or replace function plait._queued_lanes(p_queue text, p_after text, p_upto text, p_limit int) returns text[]
-language plpgsql as $$
+create or replace function plait._queued_lanes(p_queue text, p_after text, p_upto text, p_limit int)
+returns text[] language plpgsql as $$
 begin
   return (
     with recursive s(lane, n) as (
-      (select l.lane, 1 from plait.live l
-       where l.queue = p_queue and l.state = 'queued' and l.lane <> '' and l.lane > p_after order by l.lane limit least(1, p_limit))
-      union all
-      (select y.lane, s.n + 1 from s cross join lateral (
-         select l.lane from plait.live l where l.queue = p_queue and l.state = 'queued' and l.lane <> '' and l.lane > s.lane order by l.lane limit 1) y
-       where s.n < p_limit))
-    select coalesce(array_agg(lane order by n), '{}') from s where p_upto is null or lane <= p_upto);
+      (select l.lane, 1
+       from plait.live l
+       where l.queue = p_queue and l.state = 'queued' and l.lane <> '' and l.lane > p_after
+       order by l.lane limit least(1, p_limit))
+      union all (select y.lane, s.n + 1
+                 from s
+                 cross join lateral (
+                   select l.lane
+                   from plait.live l
+                   where l.queue = p_queue and l.state = 'queued' and l.lane <> ''
+                     and l.lane > s.lane
+                   order by l.lane limit 1) y
+                 where s.n < p_limit)
+    )
+    select coalesce(array_agg(lane order by n), '{}')
+    from s
+    where p_upto is null or lane <= p_upto);
 end $$;

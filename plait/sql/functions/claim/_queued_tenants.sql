@@ -9,36 +9,51 @@
 -- The main lane has an index of its own, and a statement of its own that uses it: tenants with scan
 -- bounds are looked up by them, the others lie in between and are searched only with p_unbounded.
 create or replace function plait._queued_tenants(
-  p_queue text, p_lane text, p_after uuid, p_upto uuid, p_limit int, p_bounds plait.scan_bounds default null, p_unbounded boolean default true
+  p_queue text, p_lane text, p_after uuid, p_upto uuid, p_limit int,
+  p_bounds plait.scan_bounds default null, p_unbounded boolean default true
 ) returns uuid[]
 language plpgsql as $$
 begin
   if p_lane = '' and (p_bounds).tenants is null then
     return (
       with recursive t(tenant_id, n) as (
-        (select l.tenant_id, 1 from plait.live l
-         where l.queue = p_queue and l.lane = '' and l.state = 'queued' and l.tenant_id > p_after and l.tenant_id <= p_upto
+        (select l.tenant_id, 1
+         from plait.live l
+         where l.queue = p_queue and l.lane = '' and l.state = 'queued' and l.tenant_id > p_after
+           and l.tenant_id <= p_upto
          order by l.tenant_id limit least(1, p_limit))
-        union all
-        (select y.tenant_id, t.n + 1 from t cross join lateral (
-           select l.tenant_id from plait.live l
-           where l.queue = p_queue and l.lane = '' and l.state = 'queued' and l.tenant_id > t.tenant_id and l.tenant_id <= p_upto
-           order by l.tenant_id limit 1) y
-         where t.n < p_limit))
+        union all (select y.tenant_id, t.n + 1
+                   from t
+                   cross join lateral (
+                     select l.tenant_id
+                     from plait.live l
+                     where l.queue = p_queue and l.lane = '' and l.state = 'queued'
+                       and l.tenant_id > t.tenant_id and l.tenant_id <= p_upto
+                     order by l.tenant_id limit 1) y
+                   where t.n < p_limit)
+      )
       select coalesce(array_agg(tenant_id order by n), '{}') from t);
   elsif p_lane = '' then
     return (
       with known as materialized (
-        select distinct t as tenant_id from unnest((p_bounds).tenants) t where t > p_after and t <= p_upto
+        select distinct t as tenant_id
+        from unnest((p_bounds).tenants) t
+        where t > p_after and t <= p_upto
       ), gap as (
-        select e as lower, lead(e, 1, 'ffffffff-ffff-ffff-ffff-ffffffffffff') over (order by e) as upper
-        from (select p_after as e union all select k.tenant_id from known k) x where p_unbounded
+        select e as lower,
+               lead(e, 1, 'ffffffff-ffff-ffff-ffff-ffffffffffff') over (order by e) as upper
+        from (select p_after as e union all select k.tenant_id from known k) x
+        where p_unbounded
       )
-      select coalesce(array_agg(f.tenant_id), '{}') from (
-        select s.tenant_id from plait._scan_ranges(p_bounds, array(select k.tenant_id from known k)) s cross join lateral (
+      select coalesce(array_agg(f.tenant_id), '{}')
+      from (
+        select s.tenant_id
+        from plait._scan_ranges(p_bounds, array(select k.tenant_id from known k)) s
+        cross join lateral (
           select from plait.live l
-          where l.queue = p_queue and l.lane = '' and l.state = 'queued' and l.tenant_id = s.tenant_id
-            and (l.priority, l.run_at) >= (s.priority, s.starts_at) and l.priority < s.upto_priority
+          where l.queue = p_queue and l.lane = '' and l.state = 'queued'
+            and l.tenant_id = s.tenant_id and (l.priority, l.run_at) >= (s.priority, s.starts_at)
+            and l.priority < s.upto_priority
           order by l.priority, l.run_at limit 1) l
         union
         select s.tenant_id from gap cross join lateral (
@@ -60,14 +75,20 @@ begin
   end if;
   return (
     with recursive t(tenant_id, n) as (
-      (select l.tenant_id, 1 from plait.live l
-       where l.queue = p_queue and l.lane = p_lane and l.lane <> '' and l.state = 'queued' and l.tenant_id > p_after and l.tenant_id <= p_upto
+      (select l.tenant_id, 1
+       from plait.live l
+       where l.queue = p_queue and l.lane = p_lane and l.lane <> '' and l.state = 'queued'
+         and l.tenant_id > p_after and l.tenant_id <= p_upto
        order by l.tenant_id limit least(1, p_limit))
-      union all
-      (select y.tenant_id, t.n + 1 from t cross join lateral (
-         select l.tenant_id from plait.live l
-         where l.queue = p_queue and l.lane = p_lane and l.lane <> '' and l.state = 'queued' and l.tenant_id > t.tenant_id and l.tenant_id <= p_upto
-         order by l.tenant_id limit 1) y
-       where t.n < p_limit))
+      union all (select y.tenant_id, t.n + 1
+                 from t
+                 cross join lateral (
+                   select l.tenant_id
+                   from plait.live l
+                   where l.queue = p_queue and l.lane = p_lane and l.lane <> ''
+                     and l.state = 'queued' and l.tenant_id > t.tenant_id and l.tenant_id <= p_upto
+                   order by l.tenant_id limit 1) y
+                 where t.n < p_limit)
+    )
     select coalesce(array_agg(tenant_id order by n), '{}') from t);
 end $$;

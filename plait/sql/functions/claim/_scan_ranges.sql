@@ -10,12 +10,14 @@
 create or replace function plait._scan_ranges(p_bounds plait.scan_bounds, p_tenants uuid[])
 returns table (n bigint, tenant_id uuid, priority int, starts_at timestamptz, upto_priority int)
 language sql immutable as $$
-  select x.n, x.tenant_id, x.priority, x.starts_at, coalesce(lead(x.priority) over (partition by x.n order by x.priority), 32768)
+  select x.n, x.tenant_id, x.priority, x.starts_at,
+         coalesce(lead(x.priority) over (partition by x.n order by x.priority), 32768)
   from (
     select t.n, t.tenant_id, -32769 as priority, '-infinity'::timestamptz as starts_at
     from unnest(p_tenants) with ordinality t(tenant_id, n)
     union all
     select t.n, t.tenant_id, m.priority, m.starts_at
     from unnest(p_tenants) with ordinality t(tenant_id, n)
-    join unnest((p_bounds).tenants, (p_bounds).priorities, (p_bounds).starts) m(tenant_id, priority, starts_at) on m.tenant_id = t.tenant_id) x
-$$;
+    join unnest((p_bounds).tenants, (p_bounds).priorities, (p_bounds).starts)
+      m(tenant_id, priority, starts_at)
+      on m.tenant_id = t.tenant_id) x $$;

@@ -11,8 +11,11 @@ create or replace function plait._serial_holder(p_queue text) returns uuid
 language plpgsql volatile as $$
 begin
   return (
-    select r.root from plait.queues q cross join unnest(q.roots) with ordinality r(root, n)
+    select r.root
+    from plait.queues q
+    cross join unnest(q.roots) with ordinality r(root, n)
     where q.name = p_queue and q.serial
-      and (exists (select from plait.live l where l.job_id = r.root) or exists (select from plait.live l where l.root_id = r.root))
+      and (exists (select from plait.live l where l.job_id = r.root)
+           or exists (select from plait.live l where l.root_id = r.root))
     order by r.n limit 1);
 end $$;

@@ -8,18 +8,27 @@
 --
 -- Called after the commit of the change. After it no job of a paused queue starts, and a queue that
 -- became serial begins.
-create or replace function plait.await_claims(p_queue text, p_wait_ms int default 5000) returns boolean
-language plpgsql security definer set search_path = plait, pg_temp as $$
+create or replace function plait.await_claims(p_queue text, p_wait_ms int default 5000)
+returns boolean language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
-  v_until  timestamptz := clock_timestamp() + make_interval(secs => p_wait_ms / 1000.0);  -- clock: of a wait
+  -- clock: of a wait
+  v_until  timestamptz := clock_timestamp() + make_interval(secs => p_wait_ms / 1000.0);
   v_worker int;
   v_all    boolean := true;
 begin
-  for v_worker in select w.id from plait.workers w where w.state = 'alive' and p_queue = any(w.queues) order by w.id loop
+  for v_worker in
+    select w.id
+    from plait.workers w
+    where w.state = 'alive' and p_queue = any(w.queues)
+    order by w.id
+  loop
     begin
-      perform plait._limit_lock_waits(greatest(1, extract(epoch from v_until - clock_timestamp()) * 1000)::int);  -- clock: as above
+      -- clock: as above
+      perform plait._limit_lock_waits(
+        greatest(1, extract(epoch from v_until - clock_timestamp()) * 1000)::int);
       perform from plait.workers w where w.id = v_worker for update;
-      raise exception sqlstate 'PLUND';   -- roll back at once: the worker's cycles and heartbeats need the row
+      -- roll back at once: the worker's cycles and heartbeats need the row
+      raise exception sqlstate 'PLUND';
     exception
       when sqlstate 'PLUND' then null;
       when lock_not_available then v_all := false;

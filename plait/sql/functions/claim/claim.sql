@@ -8,11 +8,12 @@
 --
 -- p_sleep: if nothing is claimed, enqueues notify this worker from now on. The caller polls once
 -- more at once, for jobs that were enqueued before.
-create or replace function plait.claim(p_worker int, p_queue text, p_limit int default 1, p_sleep boolean default false)
-returns table (job_id uuid, attempt int, failed_attempts int, max_attempts int, tenant_id uuid, definition text, payload text, timeout_s float8,
-               correlation_id text)
-language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan as $$
+create or replace function plait.claim(
+  p_worker int, p_queue text, p_limit int default 1, p_sleep boolean default false
+) returns table (job_id uuid, attempt int, failed_attempts int, max_attempts int, tenant_id uuid,
+                 definition text, payload text, timeout_s float8, correlation_id text)
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   v_definitions text[];
@@ -20,7 +21,9 @@ declare
   v_next        jsonb;
   v_asleep      boolean;
   v_sleeps      boolean;
-  v_seen        timestamptz := case when pg_current_xact_id_if_assigned() is null then plait.now() end;  -- for the scan bounds
+  -- for the scan bounds
+  v_seen        timestamptz :=
+    case when pg_current_xact_id_if_assigned() is null then plait.now() end;
   v_bounds       text;
   c             record;
 begin
@@ -39,16 +42,28 @@ begin
   if (c.p_bounds).seen_at is not null then
     v_bounds := plait._format_scan_bounds(c.p_bounds);
   end if;
-  -- Stored for a worker that keeps no state between calls, so that its claims are fair over tenants.
+  -- Stored for a worker that keeps no state between calls, so that its claims are fair over
+  -- tenants.
   perform from plait.workers where id = p_worker for no key update skip locked;
-  v_next := jsonb_build_array(c.p_cursor, c.p_lane_cursor, case when length(v_bounds) <= 4000 then v_bounds end);  -- keeps its row small
-  v_sleeps := case cardinality(c.o_jobs) when 0 then v_asleep or p_sleep when p_limit then false else v_asleep end;
+  -- keeps its row small
+  v_next := jsonb_build_array(
+    c.p_cursor, c.p_lane_cursor, case when length(v_bounds) <= 4000 then v_bounds end);
+  v_sleeps := case cardinality(c.o_jobs) when 0 then v_asleep or p_sleep
+                   when p_limit then false
+                   else v_asleep end;
   if found and (v_next is distinct from v_cursor or v_sleeps <> v_asleep) then
-    update plait.workers set cursors = cursors || jsonb_build_object(p_queue, v_next), asleep = v_sleeps where id = p_worker;
+    update plait.workers set
+      cursors = cursors || jsonb_build_object(p_queue, v_next), asleep = v_sleeps
+    where id = p_worker;
   end if;
   return query
-    select x.id, x.attempt, x.failed_attempts::int, x.max::int, j.tenant_id, j.definition, j.payload::text, plait._time_left(j.id, j.definition, coalesce(j.timeout_s, d.timeout_s)), j.correlation_id
-    from unnest(c.o_jobs, c.o_attempts, c.o_failed_attempts, c.o_max) x(id, attempt, failed_attempts, max) join plait.jobs j on j.id = x.id
+    select x.id, x.attempt, x.failed_attempts::int, x.max::int, j.tenant_id, j.definition,
+           j.payload::text,
+           plait._time_left(j.id, j.definition, coalesce(j.timeout_s, d.timeout_s)),
+           j.correlation_id
+    from unnest(c.o_jobs, c.o_attempts, c.o_failed_attempts, c.o_max)
+         x(id, attempt, failed_attempts, max)
+    join plait.jobs j on j.id = x.id
     left join plait.definitions d on d.name = j.definition
     where j.id = any(c.o_jobs)
     order by j.priority, j.id;

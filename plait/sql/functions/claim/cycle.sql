@@ -20,19 +20,22 @@
 create or replace function plait.cycle(
   p_worker int,
   p_queues text[], p_limits int[], p_cursors uuid[], p_lane_cursors text[],
-  p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[], p_details text[], p_ran_ms float8[],
-  p_sleep boolean, p_bounds text[], p_careful boolean default false,
+  p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[], p_details text[],
+  p_ran_ms float8[], p_sleep boolean, p_bounds text[], p_careful boolean default false,
   out o_alive boolean, out o_stale int[], out o_cancel_jobs uuid[], out o_cancel_attempts int[],
   out o_cursors uuid[], out o_lane_cursors text[], out o_bounds text[],
-  out o_jobs uuid[], out o_attempts int[], out o_failed_attempts smallint[], out o_max smallint[], out o_tenants uuid[],
-  out o_definitions text[], out o_queues text[], out o_payloads text[], out o_timeouts float8[], out o_correlations text[], out o_alone boolean,
-  out o_busy int[]
+  out o_jobs uuid[], out o_attempts int[], out o_failed_attempts smallint[], out o_max smallint[],
+  out o_tenants uuid[], out o_definitions text[], out o_queues text[], out o_payloads text[],
+  out o_timeouts float8[], out o_correlations text[], out o_alone boolean, out o_busy int[]
 )
 language plpgsql security definer set search_path = plait, pg_temp
-set enable_seqscan = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan set lock_timeout = '300ms' as $$
+set enable_seqscan = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+set lock_timeout = '300ms' as $$
 declare
-  v_seen   timestamptz := case when pg_current_xact_id_if_assigned() is null then plait.now() end;  -- for the scan bounds
-  v_now    timestamptz := case when cardinality(p_jobs) > 0 then plait._now_after_xid() else plait.now() end;
+  -- for the scan bounds
+  v_seen   timestamptz := case when pg_current_xact_id_if_assigned() is null then plait.now() end;
+  v_now    timestamptz :=
+    case when cardinality(p_jobs) > 0 then plait._now_after_xid() else plait.now() end;
   v_bounds  plait.scan_bounds;
   v_worker record;
   v_asked  int := 0;
@@ -60,8 +63,13 @@ begin
     end if;
   end if;
 
-  select w.definitions, w.asleep, w.queues, exists (select from plait.live l where l.worker = p_worker and (l.cancel_requested is not null or l.cancel_by is not null)) as cancels
-    into v_worker from plait.workers w where w.id = p_worker and w.state = 'alive' for key share;
+  select w.definitions, w.asleep, w.queues,
+         exists (select from plait.live l
+                 where l.worker = p_worker
+                   and (l.cancel_requested is not null or l.cancel_by is not null)) as cancels
+  into v_worker
+  from plait.workers w
+  where w.id = p_worker and w.state = 'alive' for key share;
   o_alive := found;
   if not o_alive then
     return;
@@ -85,17 +93,25 @@ begin
     o_cursors[i] := c.p_cursor;
     o_lane_cursors[i] := c.p_lane_cursor;
     if cardinality(c.o_jobs) > 0 then
-      o_jobs := o_jobs || c.o_jobs; o_attempts := o_attempts || c.o_attempts; o_failed_attempts := o_failed_attempts || c.o_failed_attempts; o_max := o_max || c.o_max;
+      o_jobs := o_jobs || c.o_jobs; o_attempts := o_attempts || c.o_attempts;
+      o_failed_attempts := o_failed_attempts || c.o_failed_attempts; o_max := o_max || c.o_max;
     end if;
   end loop;
 
   if cardinality(o_jobs) > 0 then
-    if o_attempts[1] = all(o_attempts) and o_failed_attempts[1] = all(o_failed_attempts) and o_max[1] = all(o_max) then  -- then their order does not matter
-      select f.* into o_jobs, o_tenants, o_definitions, o_queues, o_payloads, o_timeouts, o_correlations from plait._fetch_claimed_alike(o_jobs) f;
-      o_attempts := o_attempts[1:1]; o_failed_attempts := o_failed_attempts[1:1]; o_max := o_max[1:1];
+    -- then their order does not matter
+    if o_attempts[1] = all(o_attempts) and o_failed_attempts[1] = all(o_failed_attempts)
+       and o_max[1] = all(o_max) then
+      select f.*
+      into o_jobs, o_tenants, o_definitions, o_queues, o_payloads, o_timeouts, o_correlations
+      from plait._fetch_claimed_alike(o_jobs) f;
+      o_attempts := o_attempts[1:1]; o_failed_attempts := o_failed_attempts[1:1];
+      o_max := o_max[1:1];
     else
-      select f.* into o_jobs, o_attempts, o_failed_attempts, o_max, o_tenants, o_definitions, o_queues, o_payloads, o_timeouts, o_correlations
-        from plait._fetch_claimed(o_jobs, o_attempts, o_failed_attempts, o_max) f;
+      select f.*
+      into o_jobs, o_attempts, o_failed_attempts, o_max, o_tenants, o_definitions, o_queues,
+        o_payloads, o_timeouts, o_correlations
+      from plait._fetch_claimed(o_jobs, o_attempts, o_failed_attempts, o_max) f;
     end if;
     if o_tenants[1] = all(o_tenants) then
       o_tenants := o_tenants[1:1];
@@ -105,10 +121,13 @@ begin
     end if;
   end if;
   if cardinality(o_jobs) >= 100 then
-    o_alone := not exists (select from plait.workers w where w.state = 'alive' and w.id <> p_worker and w.queues && v_worker.queues);
+    o_alone := not exists (
+      select from plait.workers w
+      where w.state = 'alive' and w.id <> p_worker and w.queues && v_worker.queues);
   end if;
 
-  -- With few jobs the flag stays, so that a worker does not write its row for every job; only a full batch clears it.
+  -- With few jobs the flag stays, so that a worker does not write its row for every job; only a
+  -- full batch clears it.
   if v_worker.asleep and v_asked > 0 and cardinality(o_jobs) = v_asked then
     update plait.workers set asleep = false where id = p_worker;
   elsif p_sleep and not v_worker.asleep and cardinality(o_jobs) = 0 then
@@ -117,6 +136,7 @@ begin
 
   if v_worker.cancels then
     select array_agg(l.job_id), array_agg(l.attempt) into o_cancel_jobs, o_cancel_attempts
-      from plait.live l where l.worker = p_worker and (l.cancel_requested is not null or l.cancel_by is not null);
+    from plait.live l
+    where l.worker = p_worker and (l.cancel_requested is not null or l.cancel_by is not null);
   end if;
 end $$;

@@ -20,14 +20,22 @@ begin
       from unnest(p_tenants, p_origins) with ordinality i(tenant_id, origin, o)
       join plait.circuits c on c.tenant_id = i.tenant_id and c.origin = i.origin
     ), due as (
-      select c.tenant_id, c.origin from plait.circuits c
-      where (c.tenant_id, c.origin) in (select a.tenant_id, a.origin from asked a) and c.open_until <= v_now
+      select c.tenant_id, c.origin
+      from plait.circuits c
+      where (c.tenant_id, c.origin) in (select a.tenant_id, a.origin from asked a)
+        and c.open_until <= v_now
       order by 1, 2 for update skip locked
     ), tried as (
-      update plait.circuits c set open_until = v_now + interval '30 s', updated_at = v_now from due d
-      where c.tenant_id = d.tenant_id and c.origin = d.origin returning c.tenant_id, c.origin
+      update plait.circuits c set open_until = v_now + interval '30 s', updated_at = v_now
+      from due d
+      where c.tenant_id = d.tenant_id and c.origin = d.origin
+      returning c.tenant_id, c.origin
     )
-    select a.o, a.open_until is null or t.origin is not null and a.o = min(a.o) over (partition by a.tenant_id, a.origin),
-           greatest(1, extract(epoch from a.open_until - v_now))::float8, extract(epoch from v_now - a.opened_at)::float8
-    from asked a left join tried t on t.tenant_id = a.tenant_id and t.origin = a.origin;
+    select a.o,
+           a.open_until is null
+             or t.origin is not null and a.o = min(a.o) over (partition by a.tenant_id, a.origin),
+           greatest(1, extract(epoch from a.open_until - v_now))::float8,
+           extract(epoch from v_now - a.opened_at)::float8
+    from asked a
+    left join tried t on t.tenant_id = a.tenant_id and t.origin = a.origin;
 end $$;

@@ -11,12 +11,15 @@
 -- that commits late is missed, and earlier outcomes need not be remembered. A tenant's quota does
 -- not count deliveries: they are limited by its jobs.
 -- o_more: call again at once. o_took_s: how long it took; the caller waits twenty times that.
-create or replace function plait.announce(p_limit int default 1000, out o_told int, out o_more boolean, out o_took_s float8)
+create or replace function plait.announce(
+  p_limit int default 1000, out o_told int, out o_more boolean, out o_took_s float8
+)
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   v_began timestamptz := clock_timestamp();  -- clock: measures itself
   v_now   timestamptz := plait.now();        -- before this transaction gets its id
-  v_since timestamptz := (select min(e.subscribed_at) from plait.endpoints e where e.subscribed_at is not null);
+  v_since timestamptz :=
+    (select min(e.subscribed_at) from plait.endpoints e where e.subscribed_at is not null);
   v_safe  timestamptz;
   v_to    timestamptz;
   v_ended boolean;
@@ -25,23 +28,29 @@ begin
   o_told := 0;
   o_more := false;
   o_took_s := 0;
-  if v_since is null or exists (select from plait.definitions d where d.name = 'connector.webhook.deliver' and not d.active) then
+  if v_since is null
+     or exists (select from plait.definitions d
+                where d.name = 'connector.webhook.deliver' and not d.active) then
     return;  -- an inactive definition accepts no jobs; outcomes of that time are announced later
   end if;
   perform plait._require_read_committed();
   if not plait._try_lock('announce') then
     return;
   end if;
-  insert into plait.announced (closed_to, seen_at, seen_xid) values (v_since, v_now, pg_current_xact_id()) on conflict do nothing;
+  insert into plait.announced (closed_to, seen_at, seen_xid)
+  values (v_since, v_now, pg_current_xact_id())
+  on conflict do nothing;
   select * into r from plait.announced;
   r.closed_to := greatest(r.closed_to, v_since);  -- there were no subscribers before
-  if r.seen_xid > pg_current_xact_id() then  -- of another server, from which this database was restored: this one would never reach it
+  -- of another server, from which this database was restored: this one would never reach it
+  if r.seen_xid > pg_current_xact_id() then
     r.seen_at := v_now;
     r.seen_xid := pg_current_xact_id();
   end if;
   v_ended := pg_snapshot_xmin(pg_current_snapshot()) > r.seen_xid;
   v_safe := case when v_ended then greatest(r.closed_to, r.seen_at) else r.closed_to end;
-  if v_safe > r.closed_to + interval '1 minute' then  -- there was no leader for a while: a minute in each call
+  -- there was no leader for a while: a minute in each call
+  if v_safe > r.closed_to + interval '1 minute' then
     v_safe := r.closed_to + interval '1 minute';
     v_to := v_safe;
     o_more := true;
@@ -57,7 +66,11 @@ begin
     r.seen_xid := pg_current_xact_id();
   end if;
   update plait.announced set closed_to = v_safe, seen_at = r.seen_at, seen_xid = r.seen_xid;
-  delete from plait.announcements where ctid = any(array(
-    select n.ctid from plait.announcements n where n.finished_at < v_safe order by n.finished_at limit 10000));
+  delete from plait.announcements
+  where ctid = any(array(
+                     select n.ctid
+                     from plait.announcements n
+                     where n.finished_at < v_safe
+                     order by n.finished_at limit 10000));
   o_took_s := extract(epoch from clock_timestamp() - v_began);  -- clock: as above
 end $$;

@@ -10,7 +10,9 @@
 --   p_overlap    how long the old key signs too, at most 30 days
 --
 --   select plait.rotate_endpoint(:'endpoint', p_overlap => '1 hour');
-create or replace function plait.rotate_endpoint(p_endpoint uuid, p_tenant uuid default null, p_overlap interval default '1 day') returns int
+create or replace function plait.rotate_endpoint(
+  p_endpoint uuid, p_tenant uuid default null, p_overlap interval default '1 day'
+) returns int
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   v_tenant  uuid := plait._tenant(p_tenant);
@@ -20,8 +22,10 @@ begin
   if p_overlap is null or p_overlap not between interval '0' and interval '30 days' then
     raise exception 'the overlap of keys must be between 0 and 30 days' using errcode = 'PL012';
   end if;
-  update plait.endpoints set key_version = key_version + 1, old_key_until = v_now + p_overlap, updated_at = v_now
-    where id = p_endpoint and tenant_id = v_tenant returning key_version into v_version;
+  update plait.endpoints set
+    key_version = key_version + 1, old_key_until = v_now + p_overlap, updated_at = v_now
+  where id = p_endpoint and tenant_id = v_tenant
+  returning key_version into v_version;
   if not found then
     raise exception 'there is no endpoint %', p_endpoint using errcode = 'PL008';
   end if;

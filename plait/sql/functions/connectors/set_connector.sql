@@ -11,7 +11,9 @@
 --   p_by         author of the change, for the record. Default: the login
 --
 --   select plait.set_connector('http', '{"timeout": 10, "hosts": ["api.example"]}');
-create or replace function plait.set_connector(p_type text, p_settings json, p_tenant uuid default null, p_by text default null) returns void
+create or replace function plait.set_connector(
+  p_type text, p_settings json, p_tenant uuid default null, p_by text default null
+) returns void
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare v_tenant uuid := plait._tenant(p_tenant);
 begin
@@ -22,10 +24,13 @@ begin
   end if;
   insert into plait.connectors (tenant_id, type, settings, updated_at, updated_by)
   values (v_tenant, p_type, p_settings, plait.now(), coalesce(p_by, session_user))
-  on conflict (tenant_id, type) do update set settings = excluded.settings, updated_at = excluded.updated_at, updated_by = excluded.updated_by;
+  on conflict (tenant_id, type) do update set
+    settings = excluded.settings, updated_at = excluded.updated_at,
+    updated_by = excluded.updated_by;
 exception
 when foreign_key_violation then
   raise exception 'there is no tenant %', v_tenant using errcode = 'PL003';
 when check_violation or not_null_violation then
-  raise exception 'a connector must be http, webhook or report, and its settings a JSON object of at most 16 KiB' using errcode = 'PL012';
+  raise exception 'a connector must be http, webhook or report, and its settings a JSON object of at most 16 KiB'
+    using errcode = 'PL012';
 end $$;

@@ -17,7 +17,8 @@
 --
 -- A changed subscription applies from now on: earlier outcomes are not delivered.
 create or replace function plait.set_endpoint(
-  p_label text, p_settings json, p_tenant uuid default null, p_unchanged_since timestamptz default null, p_new boolean default false
+  p_label text, p_settings json, p_tenant uuid default null,
+  p_unchanged_since timestamptz default null, p_new boolean default false
 ) returns uuid
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
@@ -41,46 +42,58 @@ begin
   select * into o from plait.endpoints where tenant_id = v_tenant and label = p_label;
   v_there := found;
   if v_there and (p_new or o.updated_at <> p_unchanged_since) then
-    raise exception '%', case when p_new then 'an endpoint with this label already exists' else 'the endpoint was changed meanwhile: read it again' end
+    raise exception '%',
+      case when p_new then 'an endpoint with this label already exists'
+           else 'the endpoint was changed meanwhile: read it again' end
       using errcode = 'PL014';
   end if;
   if v_there then
     r := o;
   else
     if (select count(*) from plait.endpoints where tenant_id = v_tenant) >= 100 then
-      raise exception 'quota exceeded: a tenant may have at most 100 endpoints' using errcode = 'PL005';
+      raise exception 'quota exceeded: a tenant may have at most 100 endpoints'
+        using errcode = 'PL005';
     end if;
-    r.id := plait.uuidv7(); r.tenant_id := v_tenant; r.label := p_label; r.created_at := v_now; r.created_by := session_user;
+    r.id := plait.uuidv7(); r.tenant_id := v_tenant; r.label := p_label; r.created_at := v_now;
+    r.created_by := session_user;
     r.key_version := 1; r.enabled := true; r.signature := 'standard'; r.statuses := '{}';
   end if;
   r := json_populate_record(r, p_settings);
   r.updated_at := v_now;
   r.disabled_at := case when r.enabled then null else coalesce(o.disabled_at, v_now) end;
-  r.disabled_reason := case when r.enabled then null else coalesce(o.disabled_reason, 'by hand') end;
+  r.disabled_reason :=
+    case when r.enabled then null else coalesce(o.disabled_reason, 'by hand') end;
   if r.enabled and cardinality(r.statuses) > 0 then
-    if o.subscribed_at is null or (r.statuses, r.definitions) is distinct from (o.statuses, o.definitions) then
+    if o.subscribed_at is null
+       or (r.statuses, r.definitions) is distinct from (o.statuses, o.definitions) then
       r.subscribed_at := v_now;
     end if;
   else
     r.subscribed_at := null;
   end if;
   if v_there then
-    update plait.endpoints set updated_at = r.updated_at, subscribed_at = r.subscribed_at, disabled_at = r.disabled_at, enabled = r.enabled,
-      url = r.url, signature = r.signature, disabled_reason = r.disabled_reason, created_by = r.created_by, statuses = r.statuses,
-      definitions = r.definitions where id = r.id;
+    update plait.endpoints set
+      updated_at = r.updated_at, subscribed_at = r.subscribed_at, disabled_at = r.disabled_at,
+      enabled = r.enabled, url = r.url, signature = r.signature,
+      disabled_reason = r.disabled_reason, created_by = r.created_by, statuses = r.statuses,
+      definitions = r.definitions
+    where id = r.id;
   else
     insert into plait.endpoints select r.*;
   end if;
   return r.id;
 exception when check_violation then
   get stacked diagnostics v_bad = constraint_name;
-  raise exception 'invalid endpoint: %', case v_bad
-    when 'endpoints_label_check' then 'a label must have 1 to 200 printable characters'
-    when 'endpoints_url_check' then 'a URL must begin with https://, have no white space and at most 2,000 characters'
-    when 'endpoints_signature_check' then 'signature must be standard, sha256 or sha512'
-    when 'endpoints_statuses' then 'an outcome must be succeeded, failed, dead_letter, canceled or skipped'
-    when 'endpoints_definitions' then 'definitions must be 1 to 100 names, or absent'
-    else sqlerrm end using errcode = 'PL012';
+  raise exception 'invalid endpoint: %',
+    case v_bad
+      when 'endpoints_label_check' then 'a label must have 1 to 200 printable characters'
+      when 'endpoints_url_check' then
+        'a URL must begin with https://, have no white space and at most 2,000 characters'
+      when 'endpoints_signature_check' then 'signature must be standard, sha256 or sha512'
+      when 'endpoints_statuses' then
+        'an outcome must be succeeded, failed, dead_letter, canceled or skipped'
+      when 'endpoints_definitions' then 'definitions must be 1 to 100 names, or absent'
+      else sqlerrm end using errcode = 'PL012';
 when integrity_constraint_violation or data_exception then
   raise exception 'invalid endpoint: %', sqlerrm using errcode = 'PL012';
 end $$;

@@ -17,11 +17,13 @@ declare
   r             record;
 begin
   for r in explain
-    select y.* from unnest(v_tenants, array[10]) u(tenant_id, share) cross join lateral (
-      select l.ctid, l.job_id, l.attempt, l.failed_attempts, l.max_attempts, l.tenant_id, l.priority from plait.live l
-      where l.state = 'queued' and l.queue = v_queue and l.lane = '' and l.tenant_id = u.tenant_id and l.definition = any(v_definitions)
-      order by l.priority, l.run_at, l.job_id limit u.share for update skip locked) y
-  loop
+    select y.* from unnest(v_tenants, array[10]) u(tenant_id, share)
+    cross join lateral (
+      select l.ctid, l.job_id, l.attempt, l.failed_attempts, l.max_attempts, l.tenant_id, l.priority
+      from plait.live l
+      where l.state = 'queued' and l.queue = v_queue and l.lane = '' and l.tenant_id = u.tenant_id
+        and l.definition = any(v_definitions)
+      order by l.priority, l.run_at, l.job_id limit u.share for update skip locked) y loop
     return next r."QUERY PLAN";
   end loop;
 end $$;

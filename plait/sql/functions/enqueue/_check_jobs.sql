@@ -29,31 +29,41 @@ declare
   v_bad text;
   v_plain boolean;
   v_payloads json[];
-  v_low uuid := plait._uuid_floor(clock_timestamp() - interval '1 day');  -- clock: an id is a physical thing
+  -- clock: an id is a physical thing
+  v_low uuid := plait._uuid_floor(clock_timestamp() - interval '1 day');
   v_high uuid := plait._uuid_floor(clock_timestamp() + interval '1 day');  -- clock: as above
 begin
   if coalesce(v_n, 0) = 0 or cardinality(p_payloads) is distinct from v_n
      or cardinality(p_definitions) not in (1, v_n) or p_definitions is null then
-    raise exception 'ids, definitions and payloads must be arrays of one length, and not empty' using errcode = 'PL001';
+    raise exception 'ids, definitions and payloads must be arrays of one length, and not empty'
+      using errcode = 'PL001';
   end if;
-  -- unnest would pad shorter arrays with nulls, which mean defaults. A single element may stand for all jobs.
-  if cardinality(p_tenants) not in (1, v_n) or cardinality(p_queues) not in (1, v_n) or cardinality(p_priorities) not in (1, v_n)
-     or cardinality(p_max_attempts) not in (1, v_n) or cardinality(p_scheduled_for) <> v_n or cardinality(p_delays_s) <> v_n
-     or cardinality(p_timeouts_s) <> v_n or cardinality(p_dedupe_keys) <> v_n or cardinality(p_idempotency_keys) <> v_n
-     or cardinality(p_idempotency_ttls_s) <> v_n or cardinality(p_limit_keys) <> v_n or cardinality(p_correlation_ids) <> v_n then
-    raise exception 'every array must have as many elements as there are ids' using errcode = 'PL001';
+  -- unnest would pad shorter arrays with nulls, which mean defaults. A single element may stand for
+  -- all jobs.
+  if cardinality(p_tenants) not in (1, v_n) or cardinality(p_queues) not in (1, v_n)
+     or cardinality(p_priorities) not in (1, v_n) or cardinality(p_max_attempts) not in (1, v_n)
+     or cardinality(p_scheduled_for) <> v_n or cardinality(p_delays_s) <> v_n
+     or cardinality(p_timeouts_s) <> v_n or cardinality(p_dedupe_keys) <> v_n
+     or cardinality(p_idempotency_keys) <> v_n or cardinality(p_idempotency_ttls_s) <> v_n
+     or cardinality(p_limit_keys) <> v_n or cardinality(p_correlation_ids) <> v_n then
+    raise exception 'every array must have as many elements as there are ids'
+      using errcode = 'PL001';
   end if;
   if p_source is null or p_source not in ('manual', 'event', 'schedule', 'system') then
-    raise exception 'source must be manual, event, schedule or system, got %', coalesce(quote_literal(left(p_source, 80)), 'null')
+    raise exception 'source must be manual, event, schedule or system, got %',
+      coalesce(quote_literal(left(p_source, 80)), 'null')
       using errcode = 'PL001';
   end if;
   -- Plain jobs of one definition and queue, as in most calls: one check covers them.
-  v_plain := cardinality(p_definitions) = 1 and p_definitions[1] ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'
+  v_plain := cardinality(p_definitions) = 1
+    and p_definitions[1] ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'
     and coalesce(cardinality(p_queues) = 1 and plait._is_queue_name(p_queues[1]), p_queues is null)
-    and coalesce(cardinality(p_priorities) = 1 and p_priorities[1] between -32768 and 32767, p_priorities is null)
-    and coalesce(cardinality(p_max_attempts) = 1 and p_max_attempts[1] between 1 and 10000, p_max_attempts is null)
-    and num_nonnulls(p_scheduled_for, p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s,
-                     p_limit_keys, p_correlation_ids) = 0;
+    and coalesce(cardinality(p_priorities) = 1 and p_priorities[1] between -32768 and 32767,
+                 p_priorities is null)
+    and coalesce(cardinality(p_max_attempts) = 1 and p_max_attempts[1] between 1 and 10000,
+                 p_max_attempts is null)
+    and num_nonnulls(p_scheduled_for, p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys,
+                     p_idempotency_ttls_s, p_limit_keys, p_correlation_ids) = 0;
   if v_plain and v_n = 1 then
     v_plain := plait._is_new_id(p_ids[1], v_low, v_high) and octet_length(p_payloads[1]) <= 1048576;
   elsif v_plain then
@@ -71,49 +81,68 @@ begin
                  array_dims(p_correlation_ids)) ~ '\]\[|\[(?!1:)' then
       raise exception 'an array must have one dimension that begins at 1' using errcode = 'PL001';
     end if;
-    if exists (select from unnest(p_ids) i where plait._is_new_id(i, v_low, v_high) is not true) then
-      raise exception 'a job id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
+    if exists (select from unnest(p_ids) i
+               where plait._is_new_id(i, v_low, v_high) is not true) then
+      raise exception 'a job id must be a new UUIDv7 made within a day of now'
+        using errcode = 'PL002';
     end if;
 
-    -- Names by their few distinct values: a pattern costs more than everything else. (`offset 0` keeps it from being evaluated for each row.)
-    select 'a definition name must have 1 to 200 printable characters, got ' || coalesce(quote_literal(left(d, 80)), 'null') into v_bad
-      from (select distinct d from unnest(p_definitions) d offset 0) n
-      where d is null or d !~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$' limit 1;
+    -- Names by their few distinct values: a pattern costs more than everything else. (`offset 0`
+    -- keeps it from being evaluated for each row.)
+    select 'a definition name must have 1 to 200 printable characters, got '
+           || coalesce(quote_literal(left(d, 80)), 'null')
+    into v_bad
+    from (select distinct d from unnest(p_definitions) d offset 0) n
+    where d is null or d !~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$' limit 1;
     if v_bad is null then
-      select 'a queue name must have 1 to 100 letters, digits and _ . : -, got ' || quote_literal(left(q, 80)) into v_bad
-        from (select distinct q from unnest(p_queues) q offset 0) n where not plait._is_queue_name(q) limit 1;
+      select 'a queue name must have 1 to 100 letters, digits and _ . : -, got '
+             || quote_literal(left(q, 80))
+      into v_bad
+      from (select distinct q from unnest(p_queues) q offset 0) n
+      where not plait._is_queue_name(q) limit 1;
     end if;
     if v_bad is null then
       select case
-        when payload is null or octet_length(payload) > 1048576 then 'a payload must be JSON of at most 1 MiB'
-        when priority not between -32768 and 32767 then 'priority must be between -32768 and 32767, got ' || priority
-        when max_attempts not between 1 and 10000 then 'max_attempts must be between 1 and 10000, got ' || max_attempts
-        when delay_s < 0 or delay_s > 3.2e9 then 'a delay must be between 0 and 100 years, got ' || delay_s || ' s'
-        when scheduled_for not between p_now - interval '100 years' and p_now + interval '100 years'
-          then 'the start time must be within 100 years of now, got ' || scheduled_for
+        when payload is null or octet_length(payload) > 1048576 then
+          'a payload must be JSON of at most 1 MiB'
+        when priority not between -32768 and 32767 then
+          'priority must be between -32768 and 32767, got ' || priority
+        when max_attempts not between 1 and 10000 then
+          'max_attempts must be between 1 and 10000, got ' || max_attempts
+        when delay_s < 0 or delay_s > 3.2e9 then
+          'a delay must be between 0 and 100 years, got ' || delay_s || ' s'
+        when scheduled_for not between p_now - interval '100 years'
+               and p_now + interval '100 years' then
+          'the start time must be within 100 years of now, got ' || scheduled_for
         else 'a timeout must be more than 0, got ' || timeout_s || ' s' end
       into v_bad
-      from unnest(p_payloads, p_priorities, p_max_attempts, p_scheduled_for, p_delays_s, p_timeouts_s)
+      from unnest(
+        p_payloads, p_priorities, p_max_attempts, p_scheduled_for, p_delays_s, p_timeouts_s)
            i(payload, priority, max_attempts, scheduled_for, delay_s, timeout_s)
       where payload is null or octet_length(payload) > 1048576
          or priority not between -32768 and 32767
          or max_attempts not between 1 and 10000
-         or delay_s < 0 or delay_s > 3.2e9                                     -- NaN is greater than any number
+         -- NaN is greater than any number
+         or delay_s < 0 or delay_s > 3.2e9
          or scheduled_for not between p_now - interval '100 years' and p_now + interval '100 years'
          or timeout_s <= 0 or timeout_s = 'NaN'
       limit 1;
     end if;
-    if v_bad is null and (p_dedupe_keys is not null or p_idempotency_keys is not null or p_idempotency_ttls_s is not null
-                          or p_limit_keys is not null or p_correlation_ids is not null) then
-      select case when ttl_s <= 0 or ttl_s > 3.2e9
-                  then 'the ttl of an idempotency key must be more than 0 and at most 100 years, got ' || ttl_s || ' s'
+    if v_bad is null
+       and (p_dedupe_keys is not null or p_idempotency_keys is not null
+            or p_idempotency_ttls_s is not null or p_limit_keys is not null
+            or p_correlation_ids is not null) then
+      select case when ttl_s <= 0 or ttl_s > 3.2e9 then
+                    'the ttl of an idempotency key must be more than 0 and at most 100 years, got '
+                    || ttl_s || ' s'
                   else 'a dedupe key, idempotency key, limit key or correlation id must have 1 to 500 characters' end
       into v_bad
-      from unnest(p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_limit_keys, p_correlation_ids)
+      from unnest(
+        p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_limit_keys, p_correlation_ids)
            i(dedupe_key, idempotency_key, ttl_s, limit_key, correlation_id)
       where ttl_s <= 0 or ttl_s > 3.2e9
-         or length(dedupe_key) not between 1 and 500 or length(idempotency_key) not between 1 and 500
-         or length(limit_key) not between 1 and 500 or length(correlation_id) not between 1 and 500
+        or length(dedupe_key) not between 1 and 500 or length(idempotency_key) not between 1 and 500
+        or length(limit_key) not between 1 and 500 or length(correlation_id) not between 1 and 500
       limit 1;
     end if;
     if v_bad is not null then
@@ -128,7 +157,8 @@ begin
   end;
   if v_n = 1 and json_typeof(v_payloads[1]) <> 'object'
      or v_n > 1 and exists (select from unnest(v_payloads) p where json_typeof(p) <> 'object') then
-    raise exception 'a payload must be a JSON object: the arguments by name' using errcode = 'PL001';
+    raise exception 'a payload must be a JSON object: the arguments by name'
+      using errcode = 'PL001';
   end if;
   return v_payloads;
 end $$;

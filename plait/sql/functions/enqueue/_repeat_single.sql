@@ -6,5 +6,6 @@
 --   called   enqueue_many, _insert_jobs, _spawn
 create or replace function plait._repeat_single(p_values anyarray, p_count int) returns anyarray
 language sql immutable as $$
-  select case when cardinality(p_values) = 1 and p_count > 1 then array_fill(p_values[1], array[p_count]) else p_values end
-$$;
+  select case when cardinality(p_values) = 1 and p_count > 1 then
+                array_fill(p_values[1], array[p_count])
+              else p_values end $$;

@@ -10,7 +10,9 @@
 -- quota_left is a lower bound of what is left: jobs that end only add to it. So jobs are counted
 -- only when it runs out, and the count is exact under the lock. It is deducted afterwards because
 -- only then is it known which jobs are new.
-create or replace function plait._reserve_quota(p_tenant uuid, p_count int, p_made boolean default false, p_wait_ms int default 2000) returns void
+create or replace function plait._reserve_quota(
+  p_tenant uuid, p_count int, p_made boolean default false, p_wait_ms int default 2000
+) returns void
 language plpgsql as $$
 declare
   v_tenant plait.tenants;

@@ -6,15 +6,19 @@
 --   called   _enqueue_follow_ups, enqueue_many, fork, open_fan_out, _retry, _spawn
 --
 -- The time counts from when a job may start: its time in the queue and its retries are part of it.
-create or replace function plait._set_deadlines(p_ids uuid[], p_definitions text[], p_deadlines_s float8[] default null, p_again boolean default false)
-returns void language plpgsql as $$
+create or replace function plait._set_deadlines(
+  p_ids uuid[], p_definitions text[], p_deadlines_s float8[] default null,
+  p_again boolean default false
+) returns void language plpgsql as $$
 begin
   if p_deadlines_s is null and not p_again
-     and not exists (select from plait.definitions d where d.name = any(p_definitions) and d.deadline_s is not null) then
+     and not exists (select from plait.definitions d
+                     where d.name = any(p_definitions) and d.deadline_s is not null) then
     return;
   end if;
   insert into plait.deadlines as k (job_id, tenant_id, due_at, deadline_s)
-  select j.id, j.tenant_id, greatest(j.scheduled_for, plait.now()) + make_interval(secs => x.deadline_s), x.deadline_s
+  select j.id, j.tenant_id,
+         greatest(j.scheduled_for, plait.now()) + make_interval(secs => x.deadline_s), x.deadline_s
   from unnest(p_ids, p_deadlines_s) i(id, asked_s)
   join plait.jobs j on j.id = i.id
   left join plait.definitions d on d.name = j.definition

@@ -99,10 +99,12 @@ begin
   elsif cardinality(p_tenants) = 1 then
     v_tenant := p_tenants[1];
   end if;
-  v_plain := v_tenant is not null and cardinality(p_definitions) = 1 and coalesce(cardinality(p_queues), 1) = 1
-    and coalesce(cardinality(p_priorities), 1) = 1 and coalesce(cardinality(p_max_attempts), 1) = 1
-    and num_nonnulls(p_scheduled_for, p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s,
-                     p_limit_keys, p_correlation_ids, p_afters, p_deadlines_s) = 0;
+  v_plain := v_tenant is not null and cardinality(p_definitions) = 1
+    and coalesce(cardinality(p_queues), 1) = 1 and coalesce(cardinality(p_priorities), 1) = 1
+    and coalesce(cardinality(p_max_attempts), 1) = 1
+    and num_nonnulls(
+      p_scheduled_for, p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys,
+      p_idempotency_ttls_s, p_limit_keys, p_correlation_ids, p_afters, p_deadlines_s) = 0;
   if exists (select from unnest(p_deadlines_s) d where not (d > 0 and d <= 3.2e9)) then
     raise exception 'a deadline must be more than 0 and at most 100 years' using errcode = 'PL001';
   end if;
@@ -118,8 +120,10 @@ begin
     select max_queued is not null into v_quota from plait.tenants where id = v_tenant;
     v_bad := case when v_quota is null then v_tenant::text end;
   else
-    select min(x.tenant_id::text) filter (where t.id is null), bool_or(t.max_queued is not null) into v_bad, v_quota
-      from (select distinct u as tenant_id from unnest(p_tenants) u) x left join plait.tenants t on t.id = x.tenant_id;
+    select min(x.tenant_id::text) filter (where t.id is null), bool_or(t.max_queued is not null)
+    into v_bad, v_quota
+    from (select distinct u as tenant_id from unnest(p_tenants) u) x
+    left join plait.tenants t on t.id = x.tenant_id;
   end if;
   if v_bad is not null or array_position(p_tenants, null) is not null and v_tenant is null then
     raise exception 'there is no tenant %', coalesce(v_bad, 'null') using errcode = 'PL003';
@@ -156,10 +160,14 @@ begin
   p_definitions := plait._repeat_single(p_definitions, v_n);
   if v_quota then
     for r in
-      select t.id from plait.tenants t
-      where t.max_queued is not null and t.id in (select coalesce(v_tenant, u) from unnest(p_ids, p_tenants) i(id, u)) order by t.id
+      select t.id
+      from plait.tenants t
+      where t.max_queued is not null
+        and t.id in (select coalesce(v_tenant, u) from unnest(p_ids, p_tenants) i(id, u))
+      order by t.id
     loop
-      perform plait._reserve_quota(r.id, 0, p_wait_ms => p_wait_ms);   -- locks: the next transaction sees the jobs of this one
+      -- locks: the next transaction sees the jobs of this one
+      perform plait._reserve_quota(r.id, 0, p_wait_ms => p_wait_ms);
       perform plait._reserve_quota(r.id, plait._count_new(
         p_tenant => r.id, p_now => v_now, p_ids => p_ids,
         p_tenants => case when v_tenant is null then p_tenants end,
@@ -168,11 +176,15 @@ begin
     end loop;
   end if;
 
-  select bool_or(not d.active), bool_or(d.search_keys is not null), bool_or(d.deadline_s is not null) into v_inactive, v_searchable, v_timed
-    from plait.definitions d where d.name = any(p_definitions);
+  select bool_or(not d.active), bool_or(d.search_keys is not null),
+         bool_or(d.deadline_s is not null)
+  into v_inactive, v_searchable, v_timed
+  from plait.definitions d
+  where d.name = any(p_definitions);
   if v_inactive then
-    perform plait._require_active(array(select n.name from unnest(p_ids, p_definitions) n(id, name)
-                                         where not exists (select from plait.jobs j where j.id = n.id)));
+    perform plait._require_active(
+      array(select n.name from unnest(p_ids, p_definitions) n(id, name)
+             where not exists (select from plait.jobs j where j.id = n.id)));
   end if;
 
   if p_idempotency_keys is not null or p_dedupe_keys is not null then
@@ -184,7 +196,9 @@ begin
       p_wait_ms => p_wait_ms) k loop
       v_ids := array_remove(v_ids, r.requested);
       if p_afters is not null then  -- a dependent of the one waits for the other
-        p_afters := array(select replace(a, r.requested::text, r.existing::text) from unnest(p_afters) with ordinality u(a, n) order by n);
+        p_afters := array(select replace(a, r.requested::text, r.existing::text)
+                          from unnest(p_afters) with ordinality u(a, n)
+                          order by n);
       end if;
       requested := r.requested;
       existing := r.existing;
@@ -195,8 +209,9 @@ begin
     end if;
   end if;
 
-  -- Insert without checking first. An id that exists was sent again, or belongs to another tenant, which looks like any bad id: that is found
-  -- only when it happens, because a check first, or ON CONFLICT, costs every row.
+  -- Insert without checking first. An id that exists was sent again, or belongs to another tenant,
+  -- which looks like any bad id: that is found only when it happens, because a check first, or ON
+  -- CONFLICT, costs every row.
   for v_pass in 1..2 loop
     begin
       select i.o_queues, i.o_metered, i.o_node_jobs into v_queues, v_metered, v_nodes
@@ -218,9 +233,12 @@ begin
       end if;
       if (select count(distinct i) from unnest(p_ids) i) < v_n
          or exists (select from unnest(p_ids, p_tenants, p_definitions) i(id, tenant_id, definition)
-                    left join plait.jobs j on j.id = i.id and j.tenant_id = coalesce(v_tenant, i.tenant_id) and j.definition = i.definition
+                    left join plait.jobs j
+                      on j.id = i.id and j.tenant_id = coalesce(v_tenant, i.tenant_id)
+                        and j.definition = i.definition
                     where i.id = any(v_there) and j.id is null) then
-        raise exception 'a job id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
+        raise exception 'a job id must be a new UUIDv7 made within a day of now'
+          using errcode = 'PL002';
       end if;
       v_ids := array(select i from unnest(v_ids) i where not i = any(v_there));
       if cardinality(v_ids) = 0 then
@@ -233,18 +251,29 @@ begin
     perform plait._store_search_values(v_ids, p_definitions);
   end if;
   if v_timed or p_deadlines_s is not null then
-    perform plait._set_deadlines(v_ids, p_definitions, case when p_deadlines_s is not null then
-      array(select i.deadline_s from unnest(p_ids, p_deadlines_s) i(id, deadline_s) where i.id = any(v_ids) order by array_position(v_ids, i.id)) end);
+    perform plait._set_deadlines(
+      v_ids, p_definitions,
+      case when p_deadlines_s is not null then
+             array(select i.deadline_s
+                   from unnest(p_ids, p_deadlines_s) i(id, deadline_s)
+                   where i.id = any(v_ids)
+                   order by array_position(v_ids, i.id)) end);
   end if;
   if v_nodes is not null then
-    perform plait._start_node_job(v_now, array(select j.id from plait.jobs j where j.id = any(v_nodes) and j.after is null), p_in_transaction);
+    perform plait._start_node_job(
+      v_now, array(select j.id from plait.jobs j where j.id = any(v_nodes) and j.after is null),
+      p_in_transaction);
   end if;
   if p_afters is not null then
     perform plait._require_read_committed();
     v_was := plait._limit_lock_waits(p_wait_ms);
     begin
-      perform plait._add_dependencies(v_now, v_ids, array(select i.p from unnest(p_ids, p_on_dependency_failures) with ordinality i(id, p, n)
-                                                 where i.id = any(v_ids) order by array_position(v_ids, i.id)));
+      perform plait._add_dependencies(
+        v_now, v_ids,
+        array(select i.p
+              from unnest(p_ids, p_on_dependency_failures) with ordinality i(id, p, n)
+              where i.id = any(v_ids)
+              order by array_position(v_ids, i.id)));
     exception when lock_not_available then
       if v_was ~ '^\d{1,3}ms$' then
         raise;

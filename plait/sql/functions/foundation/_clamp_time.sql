@@ -8,4 +8,5 @@
 -- Infinity and the like mean the first or the last possible time.
 create or replace function plait._clamp_time(p_at timestamptz) returns timestamptz
 language sql immutable parallel safe
-return greatest(least(p_at, timestamptz '9999-01-01 00:00:00+00'), timestamptz '1970-01-01 00:00:00+00');
+return greatest(
+  least(p_at, timestamptz '9999-01-01 00:00:00+00'), timestamptz '1970-01-01 00:00:00+00');

@@ -10,7 +10,8 @@ create or replace function plait._require_read_committed() returns void
 language plpgsql stable as $$
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
-    raise exception 'transaction isolation must be READ COMMITTED, got %', upper(current_setting('transaction_isolation'))
+    raise exception 'transaction isolation must be READ COMMITTED, got %',
+      upper(current_setting('transaction_isolation'))
       using errcode = 'PL010';
   end if;
 end $$;

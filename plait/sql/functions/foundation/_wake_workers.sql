@@ -10,8 +10,8 @@
 -- worker polls again some milliseconds after it wakes.
 -- p_always: notify without the try-lock. A user's own transaction may commit much later, and logins
 -- that are not plait's own must not hold the lock.
-create or replace function plait._wake_workers(p_queues text[], p_always boolean default null) returns void
-language plpgsql as $$
+create or replace function plait._wake_workers(p_queues text[], p_always boolean default null)
+returns void language plpgsql as $$
 declare v_queue text;
 begin
   p_always := coalesce(p_always, not pg_has_role(session_user, 'plait_worker', 'member'));
@@ -19,9 +19,10 @@ begin
     return;
   end if;
   for v_queue in select distinct q from unnest(p_queues) q loop
-    if p_always or (exists (select from plait.workers where asleep and v_queue = any(queues))
-                    and (plait._try_lock('wake ' || v_queue)
-                         or not exists (select from plait.locks where name = 'wake ' || v_queue))) then
+    if p_always
+       or (exists (select from plait.workers where asleep and v_queue = any(queues))
+           and (plait._try_lock('wake ' || v_queue)
+                or not exists (select from plait.locks where name = 'wake ' || v_queue))) then
       perform plait._notify('queue ' || v_queue);
     end if;
   end loop;

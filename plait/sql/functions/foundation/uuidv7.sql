@@ -13,7 +13,11 @@
 create or replace function plait.uuidv7() returns uuid
 language sql volatile parallel safe
 return encode(
-  set_bit(set_bit(
-    overlay(uuid_send(gen_random_uuid())
-            placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),  -- clock: see above
-    52, 1), 53, 1), 'hex')::uuid;
+  set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
+                          -- clock: see above
+                          placing substring(
+                            int8send((extract(epoch from clock_timestamp())
+                                        * 1000)::bigint) from 3) from 1 for 6),
+                  52, 1),
+          53, 1),
+  'hex')::uuid;

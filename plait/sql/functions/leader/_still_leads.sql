@@ -10,14 +10,18 @@
 -- and `since` is when it began. p_hold only if the transaction ends with the statement: a user's,
 -- on a machine that hangs, would keep every process from leading. save_steps and write_streams do
 -- not hold it.
-create or replace function plait._still_leads(p_worker int, p_claimed_at timestamptz, p_hold boolean default true) returns boolean
+create or replace function plait._still_leads(
+  p_worker int, p_claimed_at timestamptz, p_hold boolean default true
+) returns boolean
 language plpgsql volatile as $$
 declare v_holder text := (select w.holder from plait.workers w where w.id = p_worker);
 begin
   if p_hold then
-    perform from plait.leader l where l.name = 'main' and l.since <= p_claimed_at and l.holder = v_holder for share;
+    perform from plait.leader l
+    where l.name = 'main' and l.since <= p_claimed_at and l.holder = v_holder for share;
   else
-    perform from plait.leader l where l.name = 'main' and l.since <= p_claimed_at and l.holder = v_holder;
+    perform from plait.leader l
+    where l.name = 'main' and l.since <= p_claimed_at and l.holder = v_holder;
   end if;
   return found;
 end $$;

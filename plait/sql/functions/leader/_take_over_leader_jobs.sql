@@ -19,11 +19,16 @@ declare
   v_n      int := 0;
 begin
   for l in
-    select v.* from plait.live v join plait.workers w on w.id = v.worker
-    where v.lane in ('leader', 'suspect:leader') and v.state = 'running' and w.holder is distinct from v_holder
+    select v.*
+    from plait.live v
+    join plait.workers w on w.id = v.worker
+    where v.lane in ('leader', 'suspect:leader') and v.state = 'running'
+      and w.holder is distinct from v_holder
     order by v.job_id for update of v skip locked
   loop
-    continue when l.cancel_requested is not null and cardinality(plait._lock_affected_fan_outs(array[l.job_id])) = 0;   -- rescue tries again
+    -- rescue tries again
+    continue when l.cancel_requested is not null
+      and cardinality(plait._lock_affected_fan_outs(array[l.job_id])) = 0;
     v_n := v_n + 1;
     if l.cancel_requested is not null then
       perform plait._make_final(
@@ -36,7 +41,8 @@ begin
     end if;
   end loop;
   if v_ended is not null then
-    perform plait._fan_in(p_now, v_ended, v_fans, array_fill('canceled'::plait.status, array[cardinality(v_ended)]));
+    perform plait._fan_in(
+      p_now, v_ended, v_fans, array_fill('canceled'::plait.status, array[cardinality(v_ended)]));
   end if;
   if v_queues is not null then
     perform plait._wake_workers(v_queues);

@@ -17,7 +17,9 @@ begin
   if plait._try_lock('count_live') then
     delete from plait.depths;
     insert into plait.depths (tenant_id, queue, state, at, jobs, oldest)
-    select l.tenant_id, l.queue, l.state, v_now, count(*), min(l.run_at) from plait.live l group by 1, 2, 3;
+    select l.tenant_id, l.queue, l.state, v_now, count(*), min(l.run_at)
+    from plait.live l
+    group by 1, 2, 3;
     select coalesce(sum(jobs), 0) into o_jobs from plait.depths;
   end if;
   o_took_s := extract(epoch from clock_timestamp() - v_began);  -- clock: as above

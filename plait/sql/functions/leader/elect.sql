@@ -9,17 +9,23 @@
 -- The term grows with each new holder; it fences what a leader writes (_still_leads). The duties
 -- are safe without it: election only saves the other processes the work. A process that resigns
 -- while a leader's job still runs in it keeps the lease, and asks again.
-create or replace function plait.elect(p_holder text, p_lease_s float8 default 10, p_resign boolean default false,
-  out o_leads boolean, out o_term bigint, out o_holder text)
+create or replace function plait.elect(
+  p_holder text, p_lease_s float8 default 10, p_resign boolean default false,
+  out o_leads boolean, out o_term bigint, out o_holder text
+)
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   v_now timestamptz := plait.now();
   v_was text;
 begin
   perform plait._require_read_committed();
-  if p_resign and not exists (select from plait.live v join plait.workers w on w.id = v.worker
-                              where v.lane in ('leader', 'suspect:leader') and v.state = 'running' and w.holder = p_holder) then
-    update plait.leader set expires_at = v_now where name = 'main' and holder = p_holder and expires_at > v_now;
+  if p_resign
+     and not exists (select from plait.live v
+                     join plait.workers w on w.id = v.worker
+                     where v.lane in ('leader', 'suspect:leader') and v.state = 'running'
+                       and w.holder = p_holder) then
+    update plait.leader set expires_at = v_now
+    where name = 'main' and holder = p_holder and expires_at > v_now;
   else
     select holder into v_was from plait.leader where name = 'main';
     insert into plait.leader as l (name, holder, term, expires_at, since)
@@ -32,6 +38,9 @@ begin
       perform plait._take_over_leader_jobs(v_now);
     end if;
   end if;
-  select l.holder = p_holder and l.expires_at > v_now, l.term, l.holder into o_leads, o_term, o_holder from plait.leader l where l.name = 'main';
+  select l.holder = p_holder and l.expires_at > v_now, l.term, l.holder
+  into o_leads, o_term, o_holder
+  from plait.leader l
+  where l.name = 'main';
   o_leads := coalesce(o_leads, false);
 end $$;

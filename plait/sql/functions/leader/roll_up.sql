@@ -27,24 +27,35 @@ begin
   if not plait._try_lock('roll_up') then
     return;
   end if;
-  insert into plait.rolled (closed_to, seen_at, seen_xid) values (v_this - interval '1 day', v_now, pg_current_xact_id())
-    on conflict do nothing;
+  insert into plait.rolled (closed_to, seen_at, seen_xid)
+  values (v_this - interval '1 day', v_now, pg_current_xact_id())
+  on conflict do nothing;
   select * into r from plait.rolled;
   v_ended := pg_snapshot_xmin(pg_current_snapshot()) > r.seen_xid;
-  v_to := least(case when v_ended then greatest(r.closed_to, date_trunc('minute', r.seen_at)) else r.closed_to end,
+  v_to := least(case when v_ended then greatest(r.closed_to, date_trunc('minute', r.seen_at))
+                     else r.closed_to end,
                 r.closed_to + interval '1 hour');
   if v_to > r.closed_to then
     perform plait._count_minutes(r.closed_to, v_to);
   end if;
   o_more := v_ended and v_to < date_trunc('minute', r.seen_at);
   if not o_more then   -- and the current minutes, as far as is known
-    perform plait._count_minutes(greatest(v_to, v_this - interval '2 minutes'), v_this + interval '1 minute');
+    perform plait._count_minutes(
+      greatest(v_to, v_this - interval '2 minutes'), v_this + interval '1 minute');
   end if;
-  update plait.rolled set closed_to = v_to, seen_at = case when v_ended and not o_more then v_now else seen_at end,
+  update plait.rolled set
+    closed_to = v_to, seen_at = case when v_ended and not o_more then v_now else seen_at end,
     seen_xid = case when v_ended and not o_more then pg_current_xact_id() else seen_xid end;
-  delete from plait.minutes where (tenant_id, minute) in (
-    select m.tenant_id, m.minute from plait.minutes m where m.minute < v_now - interval '90 days' limit 1000);
-  delete from plait.audit where id in (
-    select a.id from plait.audit a where a.id < plait._uuid_floor(clock_timestamp() - interval '400 days') limit 1000);  -- clock: of ids
+  delete from plait.minutes
+  where (tenant_id, minute) in (
+    select m.tenant_id, m.minute
+    from plait.minutes m
+    where m.minute < v_now - interval '90 days' limit 1000);
+  delete from plait.audit
+  where id in (
+    -- clock: of ids
+    select a.id
+    from plait.audit a
+    where a.id < plait._uuid_floor(clock_timestamp() - interval '400 days') limit 1000);
   o_took_s := extract(epoch from clock_timestamp() - v_began);  -- clock: as above
 end $$;

@@ -7,8 +7,9 @@
 --
 -- The set is every node with a living worker that does not drain, serves the queue and has the
 -- definition. Returns null if these are fewer than the quorum.
-create or replace function plait._open_nodes(p_now timestamptz, p_job plait.jobs, p_metered boolean, p_attempt int, p_seq int, p_always boolean)
-returns uuid
+create or replace function plait._open_nodes(
+  p_now timestamptz, p_job plait.jobs, p_metered boolean, p_attempt int, p_seq int, p_always boolean
+) returns uuid
 language plpgsql as $$
 declare
   d        plait.definitions;
@@ -22,22 +23,28 @@ declare
 begin
   select * into d from plait.definitions where name = p_job.definition;
   select * into n from plait.definitions where name = d.on_node;
-  v_nodes := array(select distinct w.node from plait.workers w
-                   where w.node is not null and w.state = 'alive' and w.expires_at > p_now and not w.draining
-                     and p_job.queue = any(w.queues) and d.on_node = any(w.definitions) order by 1);
+  v_nodes := array(
+    select distinct w.node from plait.workers w
+    where w.node is not null and w.state = 'alive' and w.expires_at > p_now and not w.draining
+      and p_job.queue = any(w.queues) and d.on_node = any(w.definitions) order by 1);
   v_total := cardinality(v_nodes);
-  v_needed := case d.quorum when 'majority' then v_total / 2 + 1 when 'all' then greatest(1, v_total) else d.quorum::int end;
+  v_needed := case d.quorum when 'majority' then v_total / 2 + 1
+                   when 'all' then greatest(1, v_total)
+                   else d.quorum::int end;
   if v_total < v_needed then
     return null;
   end if;
   if p_metered then
     perform plait._reserve_quota(p_job.tenant_id, v_total);
   end if;
-  insert into plait.fan_outs (id, tenant_id, parent_id, root_id, created_at, timeout_at, timeout_s, depth, total, needed, waited_for,
-                              early, streamed, nested, cancel_remaining, cancel_on_parent_failure, strategy, on_timeout, on_node_failure)
-  values (v_id, p_job.tenant_id, p_job.id, coalesce(p_job.root_id, p_job.id), p_now, p_now + make_interval(secs => d.quorum_timeout_s),
-          d.quorum_timeout_s, coalesce(p_job.depth, 0) + 1, v_total, v_needed, v_total, true, false, true, true, true, 'quorum',
-          d.on_timeout, d.on_node_failure)
+  insert into plait.fan_outs (
+    id, tenant_id, parent_id, root_id, created_at, timeout_at, timeout_s, depth, total, needed,
+    waited_for, early, streamed, nested, cancel_remaining, cancel_on_parent_failure, strategy,
+    on_timeout, on_node_failure)
+  values (v_id, p_job.tenant_id, p_job.id, coalesce(p_job.root_id, p_job.id), p_now,
+          p_now + make_interval(secs => d.quorum_timeout_s), d.quorum_timeout_s,
+          coalesce(p_job.depth, 0) + 1, v_total, v_needed, v_total, true, false, true, true, true,
+          'quorum', d.on_timeout, d.on_node_failure)
   returning * into f;
   v_ids := array(select plait.uuidv7() from unnest(v_nodes));
   perform plait._insert_jobs(
@@ -52,7 +59,8 @@ begin
     perform plait._reserve_quota(p_job.tenant_id, v_total, true);
   end if;
   perform plait._store_search_values(v_ids, array[d.on_node]);
-  insert into plait.steps (job_id, tenant_id, fan_out_id, at, seq, occurrence, attempt, done, name, kind)
+  insert into plait.steps (
+    job_id, tenant_id, fan_out_id, at, seq, occurrence, attempt, done, name, kind)
   values (p_job.id, p_job.tenant_id, v_id, p_now, p_seq, 1, p_attempt, false, 'nodes', 'fan_out');
   perform plait._wake_workers(array[p_job.queue], p_always);
   return v_id;

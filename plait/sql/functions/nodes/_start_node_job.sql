@@ -7,8 +7,8 @@
 --
 -- With too few nodes, the leader starts the parts later. The first attempt of such a job is one
 -- that never ran, so that the worker that claims it looks for the nodes' step.
-create or replace function plait._start_node_job(p_now timestamptz, p_jobs uuid[], p_always boolean) returns void
-language plpgsql as $$
+create or replace function plait._start_node_job(p_now timestamptz, p_jobs uuid[], p_always boolean)
+returns void language plpgsql as $$
 declare
   j    plait.jobs;
   l    plait.live;

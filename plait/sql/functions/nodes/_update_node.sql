@@ -8,9 +8,12 @@ create or replace function plait._update_node(p_node text, p_state text) returns
 language plpgsql as $$
 begin
   perform from plait.nodes where name = p_node for no key update;
-  update plait.nodes set state = case
-      when exists (select from plait.workers w where w.node = p_node and w.state = 'alive' and not w.draining) then 'active'
-      when exists (select from plait.workers w where w.node = p_node and w.state = 'alive') then 'draining'
+  update plait.nodes set
+    state = case
+      when exists (select from plait.workers w
+                   where w.node = p_node and w.state = 'alive' and not w.draining) then 'active'
+      when exists (select from plait.workers w where w.node = p_node and w.state = 'alive') then
+        'draining'
       else p_state end
-    where name = p_node;
+  where name = p_node;
 end $$;

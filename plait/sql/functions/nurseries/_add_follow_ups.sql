@@ -9,8 +9,9 @@
 -- Everything is checked here: nothing may fail when they are enqueued, because that would stop the
 -- job from succeeding.
 create or replace function plait._add_follow_ups(
-  p_job plait.jobs, p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[], p_priorities int[],
-  p_max_attempts int[], p_timeouts_s float8[], p_delays_s float8[], p_dedupe_keys text[], p_limit_keys text[]
+  p_job plait.jobs, p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[],
+  p_priorities int[], p_max_attempts int[], p_timeouts_s float8[], p_delays_s float8[],
+  p_dedupe_keys text[], p_limit_keys text[]
 ) returns void
 language plpgsql as $$
 declare
@@ -23,15 +24,18 @@ begin
     p_limit_keys => p_limit_keys);
   perform plait._require_active(p_definitions);
   if exists (select from plait.jobs where id = any(p_ids)) then
-    raise exception 'a job id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
+    raise exception 'a job id must be a new UUIDv7 made within a day of now'
+      using errcode = 'PL002';
   end if;
   perform plait._own_nursery(p_job);
-  perform from plait.fan_outs where id = p_job.id and decided_at is null and parent_final is null for no key update;
+  perform from plait.fan_outs
+  where id = p_job.id and decided_at is null and parent_final is null for no key update;
   if not found then
     raise exception 'job % is final: it accepts no follow-ups', p_job.id using errcode = 'PL009';
   end if;
-  insert into plait.follow_ups (job_id, id, tenant_id, timeout_s, delay_s, priority, max_attempts, definition, queue, dedupe_key, limit_key,
-                                payload)
+  insert into plait.follow_ups (
+    job_id, id, tenant_id, timeout_s, delay_s, priority, max_attempts, definition, queue,
+    dedupe_key, limit_key, payload)
   select p_job.id, i.id, p_job.tenant_id, i.timeout_s, i.delay_s, o.priority, o.max_attempts,
          i.definition, o.queue, i.dedupe_key, i.limit_key, i.payload
   from unnest(p_ids, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts,

@@ -25,17 +25,26 @@ begin
   if not exists (select from plait.follow_ups where job_id = p_job) then
     return;
   end if;
-  perform from plait.tenants where id = p_tenant and max_queued is not null for no key update skip locked;
+  perform from plait.tenants
+  where id = p_tenant and max_queued is not null for no key update skip locked;
   v_metered := found;
   if v_metered then
     update plait.tenants set quota_left = null where id = p_tenant;  -- count again
   end if;
   -- An id that was used meanwhile is not an error.
-  delete from plait.follow_ups f where f.job_id = p_job and exists (select from plait.jobs j where j.id = f.id);
-  for u in select * from plait.follow_ups where job_id = p_job and dedupe_key is not null order by dedupe_key, id loop
+  delete from plait.follow_ups f
+  where f.job_id = p_job and exists (select from plait.jobs j where j.id = f.id);
+  for u in
+    select *
+    from plait.follow_ups
+    where job_id = p_job and dedupe_key is not null
+    order by dedupe_key, id
+  loop
     begin
       perform set_config('lock_timeout', '20ms', true);
-      insert into plait.dedupe (tenant_id, key, job_id) values (u.tenant_id, u.dedupe_key, u.id) on conflict do nothing;
+      insert into plait.dedupe (tenant_id, key, job_id)
+      values (u.tenant_id, u.dedupe_key, u.id)
+      on conflict do nothing;
       if not found then
         v_keyed := v_keyed || u.id;  -- another job has its dedupe key
       end if;

@@ -8,7 +8,13 @@ create or replace function plait._enqueue_late_follow_ups(p_limit int) returns v
 language plpgsql set enable_seqscan = off as $$
 declare r record;
 begin
-  for r in select u.job_id, u.tenant_id from plait.follow_ups u where u.late order by u.job_id, u.id limit p_limit for update skip locked loop
-    perform plait._enqueue_follow_ups(r.job_id, r.tenant_id);   -- a second one of the same job finds nothing to do
+  for r in
+    select u.job_id, u.tenant_id
+    from plait.follow_ups u
+    where u.late
+    order by u.job_id, u.id limit p_limit for update skip locked
+  loop
+    -- a second one of the same job finds nothing to do
+    perform plait._enqueue_follow_ups(r.job_id, r.tenant_id);
   end loop;
 end $$;

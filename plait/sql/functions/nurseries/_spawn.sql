@@ -10,8 +10,10 @@
 --
 -- Returns their ids, in order; if an older job holds a dedupe key, that job's id.
 create or replace function plait._spawn(
-  p_parent plait.jobs, p_nursery uuid, p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[], p_priorities int[],
-  p_max_attempts int[], p_timeouts_s float8[], p_delays_s float8[], p_dedupe_keys text[], p_limit_keys text[], p_in_transaction boolean default false
+  p_parent plait.jobs, p_nursery uuid, p_ids uuid[], p_definitions text[], p_payloads text[],
+  p_queues text[], p_priorities int[], p_max_attempts int[], p_timeouts_s float8[],
+  p_delays_s float8[], p_dedupe_keys text[], p_limit_keys text[],
+  p_in_transaction boolean default false
 ) returns uuid[]
 language plpgsql set enable_seqscan = off as $$
 declare
@@ -35,30 +37,38 @@ begin
   p_definitions := plait._repeat_single(p_definitions, cardinality(p_ids));
   perform plait._require_active(p_definitions);
   if exists (select from plait.fan_outs o where o.id = p_parent.fan_out_id and not o.nested) then
-    raise exception 'job % may not have children: its parent does not allow it (allow_nested)', p_parent.id using errcode = 'PL009';
+    raise exception 'job % may not have children: its parent does not allow it (allow_nested)',
+      p_parent.id using errcode = 'PL009';
   end if;
   if coalesce(p_parent.depth, 0) >= 1000 then
     raise exception 'a workflow must be at most 1000 levels deep' using errcode = 'PL001';
   end if;
 
-  if p_in_transaction then  -- an update, not a lock: a settle that waits for it must read the row again
+  -- an update, not a lock: a settle that waits for it must read the row again
+  if p_in_transaction then
     update plait.live set tied = true where job_id = p_parent.id;
   else
     perform from plait.live where job_id = p_parent.id for key share;
   end if;
   v_gone := not found;
-  select * into f from plait.fan_outs where id = p_nursery and parent_id = p_parent.id for no key update;
+  select * into f
+  from plait.fan_outs
+  where id = p_nursery and parent_id = p_parent.id for no key update;
   if not found then
     raise exception 'job % has no nursery %', p_parent.id, p_nursery using errcode = 'PL008';
   end if;
   if f.strategy <> 'nursery' then
-    raise exception 'job % waits for a fan-out, which accepts no more children: its children cannot spawn siblings', p_parent.id using errcode = 'PL009';
+    raise exception 'job % waits for a fan-out, which accepts no more children: its children cannot spawn siblings',
+      p_parent.id using errcode = 'PL009';
   end if;
   if v_gone or f.decided_at is not null
-     or exists (select from plait.fan_outs o where o.id = p_parent.id and o.parent_final is not null) then
-    raise exception 'job % is final, or its nursery is closed: it accepts no more children', p_parent.id using errcode = 'PL009';
+     or exists (select from plait.fan_outs o
+                where o.id = p_parent.id and o.parent_final is not null) then
+    raise exception 'job % is final, or its nursery is closed: it accepts no more children',
+      p_parent.id using errcode = 'PL009';
   end if;
-  v_metered := exists (select from plait.tenants t where t.id = p_parent.tenant_id and t.max_queued is not null);
+  v_metered := exists (
+    select from plait.tenants t where t.id = p_parent.tenant_id and t.max_queued is not null);
   if v_metered then
     perform plait._reserve_quota(p_parent.tenant_id, cardinality(p_ids));
   end if;
@@ -96,12 +106,15 @@ begin
                           when f.serial then f.total + v_free::int end,
       p_parent_attempts => p_parent.max_attempts) i;
   exception when unique_violation then
-    raise exception 'a job id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
+    raise exception 'a job id must be a new UUIDv7 made within a day of now'
+      using errcode = 'PL002';
   end;
   perform plait._store_search_values(v_ids, p_definitions);
   perform plait._set_deadlines(v_ids, p_definitions);
-  update plait.fan_outs set total = total + cardinality(v_ids), cancel_due = cancel_due or v_stopped,
-    turn = case when serial and v_free then v_ids[1] else turn end where id = f.id;
+  update plait.fan_outs set
+    total = total + cardinality(v_ids), cancel_due = cancel_due or v_stopped,
+    turn = case when serial and v_free then v_ids[1] else turn end
+  where id = f.id;
   if v_metered then
     perform plait._reserve_quota(p_parent.tenant_id, cardinality(v_ids), true);
   end if;

@@ -15,12 +15,16 @@ declare
   l      plait.live;
 begin
   if not (p_fan_out.stop and p_fan_out.failed + p_fan_out.canceled > 0) then
-    select j.id into v_next from plait.jobs j
-      where j.root_id = p_fan_out.root_id and j.fan_out_id = p_fan_out.id
-        and j.fan_out_index > coalesce((select t.fan_out_index from plait.jobs t where t.id = p_fan_out.turn), -1)
-        and exists (select from plait.live v where v.job_id = j.id and v.wait_on = 'turn')
-      order by j.fan_out_index limit 1;
-    select * into l from plait.live v where v.job_id = v_next and v.wait_on = 'turn' for update skip locked;
+    select j.id into v_next
+    from plait.jobs j
+    where j.root_id = p_fan_out.root_id and j.fan_out_id = p_fan_out.id
+      and j.fan_out_index > coalesce(
+        (select t.fan_out_index from plait.jobs t where t.id = p_fan_out.turn), -1)
+      and exists (select from plait.live v where v.job_id = j.id and v.wait_on = 'turn')
+    order by j.fan_out_index limit 1;
+    select * into l
+    from plait.live v
+    where v.job_id = v_next and v.wait_on = 'turn' for update skip locked;
   end if;
   update plait.fan_outs set turn = l.job_id where id = p_fan_out.id;
   if l.job_id is not null then

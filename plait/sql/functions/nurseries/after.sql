@@ -13,14 +13,16 @@
 -- The follow-up is enqueued exactly once. Returns its future id; if another job holds its dedupe
 -- key by then, no job gets this id.
 create or replace function plait.after(
-  job uuid, definition text, payload json default '{}', tenant text default null, queue text default null, priority int default null,
-  max_attempts int default null, timeout interval default null, delay interval default null, dedupe_key text default null,
+  job uuid, definition text, payload json default '{}', tenant text default null,
+  queue text default null, priority int default null, max_attempts int default null,
+  timeout interval default null, delay interval default null, dedupe_key text default null,
   limit_key text default null, id uuid default null
 ) returns uuid
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   v_id     uuid := coalesce("after".id, plait.uuidv7());
-  v_tenant uuid := plait._tenant(case when "after".tenant is not null then plait.tenant_id("after".tenant) end);
+  v_tenant uuid := plait._tenant(
+    case when "after".tenant is not null then plait.tenant_id("after".tenant) end);
   j        plait.jobs;
 begin
   perform plait._require_read_committed();

@@ -9,9 +9,11 @@
 --   job   the parent
 --
 --   select plait.has_pending_children(:'job');
-create or replace function plait.has_pending_children(job uuid, tenant text default null) returns boolean
-language sql stable security definer set search_path = plait, pg_temp as $$
+create or replace function plait.has_pending_children(job uuid, tenant text default null)
+returns boolean language sql stable security definer set search_path = plait, pg_temp as $$
   select exists (
-    select from plait.jobs j where j.id = has_pending_children.job and plait._has_open_children(j.id)
-      and j.tenant_id = plait._tenant(case when has_pending_children.tenant is not null then plait.tenant_id(has_pending_children.tenant) end))
-$$;
+    select from plait.jobs j
+    where j.id = has_pending_children.job and plait._has_open_children(j.id)
+      and j.tenant_id = plait._tenant(
+        case when has_pending_children.tenant is not null then
+               plait.tenant_id(has_pending_children.tenant) end)) $$;

@@ -9,8 +9,11 @@
 --
 -- Each job writes only its own info; it is merged when it is read. If several attempts of one job
 -- set a key, the last one wins.
-create or replace function plait.job_info(p_job uuid, p_tenant uuid default null, p_all boolean default false) returns jsonb
-language plpgsql stable security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
+create or replace function plait.job_info(
+  p_job uuid, p_tenant uuid default null, p_all boolean default false
+) returns jsonb
+language plpgsql stable security definer set search_path = plait, pg_temp
+set enable_seqscan = off as $$
 declare
   v_tenant uuid := plait._tenant_or_all(p_tenant, p_all);
   v_info   jsonb;
@@ -25,21 +28,37 @@ begin
     select c.id, c.root_id, b.path || c.id from below b join plait.fan_outs f on f.parent_id = b.id
       join plait.jobs c on c.root_id = f.root_id and c.fan_out_id = f.id
   ), said as (
-    select b.path, k.key, k.value from below b cross join lateral (
-      select distinct on (e.key) e.key, e.value from (
-        select a.attempt, a.progress::jsonb -> 'info' as info from plait.attempts a where a.job_id = b.id and a.progress is not null
+    select b.path, k.key, k.value
+    from below b
+    cross join lateral (
+      select distinct on (e.key) e.key, e.value
+      from (
+        select a.attempt, a.progress::jsonb -> 'info' as info
+        from plait.attempts a
+        where a.job_id = b.id and a.progress is not null
         union all
-        select r.attempt, r.progress::jsonb -> 'info' from plait.running_state r where r.job_id = b.id) s
-      cross join lateral jsonb_each(case when jsonb_typeof(s.info) = 'object' then s.info else '{}' end) e
+        select r.attempt, r.progress::jsonb -> 'info'
+        from plait.running_state r
+        where r.job_id = b.id) s
+      cross join lateral jsonb_each(
+        case when jsonb_typeof(s.info) = 'object' then s.info else '{}' end) e
       order by e.key, s.attempt desc) k
   ), shown as (
     -- A key of a job that an ancestor in this workflow sets too is ignored.
-    select s.key, s.value from said s
-    where not exists (select from said p where p.key = s.key and p.path <> s.path and p.path = s.path[:cardinality(p.path)])
+    select s.key, s.value
+    from said s
+    where not exists (
+      select from said p
+      where p.key = s.key and p.path <> s.path and p.path = s.path[:cardinality(p.path)])
   )
-  select coalesce(jsonb_object_agg(g.key, g.value), '{}') into v_info from (
-    select s.key, case when bool_and(jsonb_typeof(s.value) = 'number') then to_jsonb(sum(case when jsonb_typeof(s.value) = 'number' then (s.value #>> '{}')::numeric end))
-                       else (array_agg(s.value))[1] end as value
-    from shown s group by s.key) g;
+  select coalesce(jsonb_object_agg(g.key, g.value), '{}') into v_info
+  from (
+    select s.key,
+           case when bool_and(jsonb_typeof(s.value) = 'number') then
+                  to_jsonb(sum(case when jsonb_typeof(s.value) = 'number' then
+                                      (s.value #>> '{}')::numeric end))
+                else (array_agg(s.value))[1] end as value
+    from shown s
+    group by s.key) g;
   return v_info;
 end $$;

@@ -6,7 +6,8 @@
 --            sends it again; PL009 when its own parent forbids it children
 --   called   plait.store.nurseries.open_nursery
 --
--- Returns ready, stale when the lease is lost, or canceled when the job was asked to stop. May be sent again.
+-- Returns ready, stale when the lease is lost, or canceled when the job was asked to stop. May be
+-- sent again.
 create or replace function plait.open_nursery(
   p_worker int, p_job uuid, p_attempt int, p_nursery uuid, p_name text, p_occurrence int, p_seq int,
   p_serial boolean, p_stop boolean, p_nested boolean, p_cancel_on_parent_failure boolean,
@@ -24,16 +25,22 @@ begin
   end if;
   select * into j from plait.jobs where id = p_job;
   if exists (select from plait.fan_outs o where o.id = j.fan_out_id and not o.nested) then
-    raise exception 'job % may not have children: its parent does not allow it (allow_nested)', p_job using errcode = 'PL009';
+    raise exception 'job % may not have children: its parent does not allow it (allow_nested)',
+      p_job using errcode = 'PL009';
   end if;
-  perform plait._own_nursery(j);  -- if an error leaves the block, the job still waits for its open children
-  insert into plait.fan_outs (id, tenant_id, parent_id, root_id, created_at, depth, total, needed, early, streamed, nested,
-                              cancel_remaining, cancel_on_parent_failure, strategy, serial, stop)
-  values (p_nursery, l.tenant_id, p_job, coalesce(j.root_id, p_job), plait.now(), coalesce(j.depth, 0) + 1, 0, 0, false, false, p_nested,
-          false, p_cancel_on_parent_failure, 'nursery', p_serial, p_stop)
+  -- if an error leaves the block, the job still waits for its open children
+  perform plait._own_nursery(j);
+  insert into plait.fan_outs (
+    id, tenant_id, parent_id, root_id, created_at, depth, total, needed, early, streamed, nested,
+    cancel_remaining, cancel_on_parent_failure, strategy, serial, stop)
+  values (p_nursery, l.tenant_id, p_job, coalesce(j.root_id, p_job), plait.now(),
+          coalesce(j.depth, 0) + 1, 0, 0, false, false, p_nested, false, p_cancel_on_parent_failure,
+          'nursery', p_serial, p_stop)
   on conflict do nothing;
-  insert into plait.steps (job_id, tenant_id, fan_out_id, at, seq, occurrence, attempt, name, kind, branch, finished)
-  values (p_job, l.tenant_id, p_nursery, plait.now(), p_seq, p_occurrence, p_attempt, p_name, 'nursery', p_branch, p_finished)
+  insert into plait.steps (
+    job_id, tenant_id, fan_out_id, at, seq, occurrence, attempt, name, kind, branch, finished)
+  values (p_job, l.tenant_id, p_nursery, plait.now(), p_seq, p_occurrence, p_attempt, p_name,
+          'nursery', p_branch, p_finished)
   on conflict do nothing;
   return 'ready';
 end $$;

@@ -18,14 +18,17 @@
 -- the call is fenced: a caller that lost the lease spawns nothing. The parent can't become final
 -- before this commits.
 create or replace function plait.spawn(
-  definition text, payload json default '{}', parent uuid default null, sibling_of uuid default null, attempt int default null,
-  tenant text default null, queue text default null, priority int default null, max_attempts int default null, timeout interval default null,
-  delay interval default null, dedupe_key text default null, limit_key text default null, id uuid default null
+  definition text, payload json default '{}', parent uuid default null,
+  sibling_of uuid default null, attempt int default null, tenant text default null,
+  queue text default null, priority int default null, max_attempts int default null,
+  timeout interval default null, delay interval default null, dedupe_key text default null,
+  limit_key text default null, id uuid default null
 ) returns uuid
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   v_id      uuid := coalesce(spawn.id, plait.uuidv7());
-  v_tenant  uuid := plait._tenant(case when spawn.tenant is not null then plait.tenant_id(spawn.tenant) end);
+  v_tenant  uuid := plait._tenant(
+    case when spawn.tenant is not null then plait.tenant_id(spawn.tenant) end);
   v_asking  uuid := coalesce(spawn.parent, spawn.sibling_of);
   v_nursery uuid := v_asking;
   j         plait.jobs;
@@ -38,18 +41,23 @@ begin
   if not found then
     raise exception 'there is no job %', v_asking using errcode = 'PL008';
   end if;
-  if exists (select from plait.jobs where jobs.id = v_id and jobs.tenant_id = v_tenant and jobs.definition = spawn.definition) then
+  if exists (select from plait.jobs
+             where jobs.id = v_id and jobs.tenant_id = v_tenant
+               and jobs.definition = spawn.definition) then
     return v_id;  -- sent again
   end if;
   if spawn.attempt is not null then
-    perform from plait.live l where l.job_id = v_asking and l.attempt = spawn.attempt and l.state = 'running' for share;
+    perform from plait.live l
+    where l.job_id = v_asking and l.attempt = spawn.attempt and l.state = 'running' for share;
     if not found then
-      raise exception 'job % no longer runs as attempt %', v_asking, spawn.attempt using errcode = 'PL009';
+      raise exception 'job % no longer runs as attempt %', v_asking, spawn.attempt
+        using errcode = 'PL009';
     end if;
   end if;
   if spawn.sibling_of is not null then
     if j.parent_id is null then
-      raise exception 'job % has no parent, so it cannot have siblings', v_asking using errcode = 'PL009';
+      raise exception 'job % has no parent, so it cannot have siblings', v_asking
+        using errcode = 'PL009';
     end if;
     v_nursery := j.fan_out_id;
     select * into j from plait.jobs where jobs.id = j.parent_id;

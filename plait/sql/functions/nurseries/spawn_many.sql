@@ -13,10 +13,11 @@
 create or replace function plait.spawn_many(
   p_worker int, p_job uuid, p_attempt int, p_nursery uuid, p_sibling boolean,
   p_name text, p_occurrence int, p_seq int, p_hash text,
-  p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[] default null, p_priorities int[] default null,
-  p_max_attempts int[] default null, p_timeouts_s float8[] default null, p_delays_s float8[] default null,
-  p_dedupe_keys text[] default null, p_limit_keys text[] default null, p_branch text default '', p_finished int default null,
-  out o_status text, out o_ids uuid[]
+  p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[] default null,
+  p_priorities int[] default null, p_max_attempts int[] default null,
+  p_timeouts_s float8[] default null, p_delays_s float8[] default null,
+  p_dedupe_keys text[] default null, p_limit_keys text[] default null, p_branch text default '',
+  p_finished int default null, out o_status text, out o_ids uuid[]
 )
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off
 set lock_timeout = '500ms' as $$
@@ -27,12 +28,16 @@ declare
 begin
   perform plait._require_read_committed();
   l := plait._lock_attempt(p_worker, p_job, p_attempt);
-  o_status := case when l.job_id is null then 'stale' when l.cancel_requested is not null then 'canceled' else 'ready' end;
+  o_status := case when l.job_id is null then 'stale'
+                   when l.cancel_requested is not null then 'canceled'
+                   else 'ready' end;
   if o_status <> 'ready' then
     return;
   end if;
-  select array(select json_array_elements_text(s.value -> 'ids')::uuid) into o_ids from plait.steps s
-    where s.job_id = p_job and s.branch = p_branch and s.name = p_name and s.occurrence = p_occurrence;
+  select array(select json_array_elements_text(s.value -> 'ids')::uuid) into o_ids
+  from plait.steps s
+  where s.job_id = p_job and s.branch = p_branch and s.name = p_name
+    and s.occurrence = p_occurrence;
   if found then
     return;
   end if;
@@ -48,7 +53,8 @@ begin
       p_timeouts_s => p_timeouts_s, p_delays_s => p_delays_s, p_dedupe_keys => p_dedupe_keys,
       p_limit_keys => p_limit_keys);
   elsif j.parent_id is null then
-    raise exception 'job % has no parent, so it cannot have siblings', p_job using errcode = 'PL009';
+    raise exception 'job % has no parent, so it cannot have siblings', p_job
+      using errcode = 'PL009';
   else
     select * into p from plait.jobs where id = j.parent_id;
     o_ids := plait._spawn(
@@ -57,7 +63,14 @@ begin
       p_max_attempts => p_max_attempts, p_timeouts_s => p_timeouts_s, p_delays_s => p_delays_s,
       p_dedupe_keys => p_dedupe_keys, p_limit_keys => p_limit_keys);
   end if;
-  insert into plait.steps (job_id, tenant_id, at, seq, occurrence, attempt, name, kind, hash, branch, finished, value)
-  values (p_job, l.tenant_id, plait.now(), p_seq, p_occurrence, p_attempt, p_name, 'spawn', p_hash, p_branch, p_finished,
-          json_build_object('ids', o_ids, 'older', array(select n - 1 from unnest(o_ids, p_ids) with ordinality u(id, asked, n) where id <> asked)));
+  insert into plait.steps (
+    job_id, tenant_id, at, seq, occurrence, attempt, name, kind, hash, branch, finished, value)
+  values (p_job, l.tenant_id, plait.now(), p_seq, p_occurrence, p_attempt, p_name, 'spawn', p_hash,
+          p_branch, p_finished,
+          json_build_object(
+            'ids', o_ids,
+            'older',
+              array(select n - 1
+                    from unnest(o_ids, p_ids) with ordinality u(id, asked, n)
+                    where id <> asked)));
 end $$;

@@ -9,8 +9,10 @@
 --
 -- _cancel_remaining passes p_free; cancel_tree, a user's call, waits for fan-outs.
 create or replace function plait._cancel_rows(
-  p_now timestamptz, p_jobs uuid[], p_reason text, p_error text, p_free boolean default false, out o_canceled uuid[], out o_asked int
-) language plpgsql set enable_seqscan = off as $$
+  p_now timestamptz, p_jobs uuid[], p_reason text, p_error text, p_free boolean default false,
+  out o_canceled uuid[], out o_asked int
+) language plpgsql
+set enable_seqscan = off as $$
 declare
   v_workers  int[];
   v_fan_outs uuid[];
@@ -18,18 +20,27 @@ declare
   v_ends     uuid[];
   v_gently   uuid[];
 begin
-  p_jobs := array(select l.job_id from plait.live l where l.job_id = any(p_jobs) and l.cancel_requested is null and l.cancel_by is null
-                  order by l.job_id for no key update skip locked);   -- a running job may continue to save its steps
+  p_jobs := array(select l.job_id
+                  from plait.live l
+                  where l.job_id = any(p_jobs) and l.cancel_requested is null
+                    and l.cancel_by is null
+                  -- a running job may continue to save its steps
+                  order by l.job_id
+                  for no key update skip locked);
   v_gently := plait._cancel_with_grace(p_jobs, p_now, p_error);
   if cardinality(v_gently) > 0 then
     p_jobs := array(select j from unnest(p_jobs) j where j <> all(v_gently));
   end if;
   if p_free then
-    v_ends := array(select l.job_id from plait.live l where l.job_id = any(p_jobs) and l.state <> 'running');
-    p_jobs := array(select j from unnest(p_jobs) j where j <> all(v_ends)) || plait._lock_affected_fan_outs(v_ends);
+    v_ends := array(
+      select l.job_id from plait.live l where l.job_id = any(p_jobs) and l.state <> 'running');
+    p_jobs := array(select j from unnest(p_jobs) j where j <> all(v_ends))
+      || plait._lock_affected_fan_outs(v_ends);
   end if;
   with c as materialized (
-    select l.job_id, l.tenant_id, l.state, l.worker, l.attempt, l.dedupe_key, l.fan_out_id from plait.live l where l.job_id = any(p_jobs)
+    select l.job_id, l.tenant_id, l.state, l.worker, l.attempt, l.dedupe_key, l.fan_out_id
+    from plait.live l
+    where l.job_id = any(p_jobs)
   ), r as (
     update plait.live l set cancel_requested = p_now, cancel_reason = p_error from c
     where l.job_id = c.job_id and c.state = 'running' returning c.worker
@@ -39,15 +50,23 @@ begin
     delete from plait.dedupe u using c where c.state <> 'running' and c.dedupe_key is not null
       and u.tenant_id = c.tenant_id and u.key = c.dedupe_key and u.job_id = c.job_id
   ), a as (
-    insert into plait.attempts (job_id, tenant_id, finished_at, attempt, status, final, reason, error)
-    select c.job_id, c.tenant_id, p_now, c.attempt + 1, 'canceled', 'canceled', p_reason, p_error from c where c.state <> 'running'
+    insert into plait.attempts (
+      job_id, tenant_id, finished_at, attempt, status, final, reason, error)
+    select c.job_id, c.tenant_id, p_now, c.attempt + 1, 'canceled', 'canceled', p_reason, p_error
+    from c
+    where c.state <> 'running'
   )
-  select array_agg(c.job_id) filter (where c.state <> 'running'), array_agg(c.fan_out_id) filter (where c.state <> 'running'),
-         array_agg(distinct c.worker) filter (where c.state = 'running'), count(*) filter (where c.state = 'running')
-    into o_canceled, v_fan_outs, v_workers, o_asked from c;
+  select array_agg(c.job_id) filter (where c.state <> 'running'),
+         array_agg(c.fan_out_id) filter (where c.state <> 'running'),
+         array_agg(distinct c.worker) filter (where c.state = 'running'),
+         count(*) filter (where c.state = 'running')
+  into o_canceled, v_fan_outs, v_workers, o_asked
+  from c;
   o_asked := o_asked + cardinality(v_gently);
   if o_canceled is not null then
-    perform plait._fan_in(p_now, o_canceled, v_fan_outs, array_fill('canceled'::plait.status, array[cardinality(o_canceled)]));
+    perform plait._fan_in(
+      p_now, o_canceled, v_fan_outs,
+      array_fill('canceled'::plait.status, array[cardinality(o_canceled)]));
   end if;
   foreach v_worker in array coalesce(v_workers, '{}') loop
     perform plait._notify('cancel ' || v_worker);

@@ -9,8 +9,8 @@
 -- The worker learns of it with its next round trip, or when the job would wait (await_steps);
 -- rescue ends the job after its grace period. A job whose handler has returned and that only waits
 -- for its children is not asked, nor one whose turn has not come.
-create or replace function plait._cancel_with_grace(p_jobs uuid[], p_now timestamptz, p_reason text) returns uuid[]
-language plpgsql set enable_seqscan = off as $$
+create or replace function plait._cancel_with_grace(p_jobs uuid[], p_now timestamptz, p_reason text)
+returns uuid[] language plpgsql set enable_seqscan = off as $$
 declare
   v_asked   uuid[];
   v_queues  text[];
@@ -18,16 +18,21 @@ declare
   v_worker  int;
 begin
   with u as (
-    update plait.live l set cancel_by = p_now + make_interval(secs => d.cancel_grace_s), cancel_reason = p_reason,
-      state = case l.state when 'running' then l.state else 'queued' end, run_at = case l.state when 'running' then l.run_at else p_now end,
-      wait_on = null, wake_at = null
+    update plait.live l set
+      cancel_by = p_now + make_interval(secs => d.cancel_grace_s), cancel_reason = p_reason,
+      state = case l.state when 'running' then l.state else 'queued' end,
+      run_at = case l.state when 'running' then l.run_at else p_now end, wait_on = null,
+      wake_at = null
     from plait.definitions d
-    where l.job_id = any(p_jobs) and d.name = l.definition and d.cancel_grace_s is not null and l.attempt > 0 and l.cancel_by is null
+    where l.job_id = any(p_jobs) and d.name = l.definition and d.cancel_grace_s is not null
+      and l.attempt > 0 and l.cancel_by is null
       and coalesce(l.wait_on, '') not in ('turn', 'fan_out ' || l.job_id)
     returning l.job_id, l.queue, l.worker
   )
-  select array_agg(u.job_id), array_agg(distinct u.queue) filter (where u.worker is null), array_agg(distinct u.worker) filter (where u.worker is not null)
-    into v_asked, v_queues, v_workers from u;
+  select array_agg(u.job_id), array_agg(distinct u.queue) filter (where u.worker is null),
+         array_agg(distinct u.worker) filter (where u.worker is not null)
+  into v_asked, v_queues, v_workers
+  from u;
   if v_queues is not null then
     perform plait._wake_workers(v_queues, true);
   end if;

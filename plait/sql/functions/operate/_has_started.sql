@@ -10,6 +10,10 @@
 create or replace function plait._has_started(p_job uuid) returns boolean
 language sql stable as $$
   select exists (
-    select from plait.attempts a where a.job_id = p_job and (a.started_at is not null or a.status = 'suspended')
-      and a.attempt > coalesce((select max(r.attempt) from plait.attempts r where r.job_id = p_job and r.reason = 'retried' and r.claimed_at is null), 0))
-$$;
+    select from plait.attempts a
+    where a.job_id = p_job and (a.started_at is not null or a.status = 'suspended')
+      and a.attempt > coalesce(
+        (select max(r.attempt)
+         from plait.attempts r
+         where r.job_id = p_job and r.reason = 'retried' and r.claimed_at is null),
+        0)) $$;

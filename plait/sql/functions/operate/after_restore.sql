@@ -16,7 +16,9 @@
 -- Sessions end.
 --
 -- Stored transaction ids mean nothing here, and are cleared.
-create or replace function plait.after_restore(p_until timestamptz default null, out o_workers int, out o_jobs int, out o_schedules int)
+create or replace function plait.after_restore(
+  p_until timestamptz default null, out o_workers int, out o_jobs int, out o_schedules int
+)
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   v_now timestamptz := plait._now_after_xid();
@@ -32,16 +34,24 @@ begin
   for w in select id, node from plait.workers where state <> 'gone' order by id for update loop
     o_workers := o_workers + 1;
     o_jobs := o_jobs + plait._release_running(w.id, v_now, 'restored', '{}', '{}');
-    update plait.workers set asleep = false, running = 0,
-      state = case when exists (select from plait.live where worker = w.id and state = 'running') then 'lost' else 'gone' end where id = w.id;
+    update plait.workers set
+      asleep = false, running = 0,
+      state = case when exists (select from plait.live
+                                where worker = w.id and state = 'running') then 'lost'
+                   else 'gone' end
+    where id = w.id;
     if w.node is not null then
       perform plait._update_node(w.node, 'left');
     end if;
   end loop;
-  perform setval(pg_get_serial_sequence('plait.workers', 'id'), nextval(pg_get_serial_sequence('plait.workers', 'id')) + v_far);
-  update plait.leader set holder = 'restored', term = term + v_far, since = v_now, expires_at = v_now where name = 'main';
-  update plait.triggers set cursor_at = coalesce(p_until, v_now), next_at = null, error = null, revision = revision + 1
-    where kind = 'schedule' and deleted_at is null and cursor_at < coalesce(p_until, v_now);
+  perform setval(pg_get_serial_sequence('plait.workers', 'id'),
+                 nextval(pg_get_serial_sequence('plait.workers', 'id')) + v_far);
+  update plait.leader set
+    holder = 'restored', term = term + v_far, since = v_now, expires_at = v_now
+  where name = 'main';
+  update plait.triggers set
+    cursor_at = coalesce(p_until, v_now), next_at = null, error = null, revision = revision + 1
+  where kind = 'schedule' and deleted_at is null and cursor_at < coalesce(p_until, v_now);
   get diagnostics o_schedules = row_count;
   delete from plait.sessions;
   delete from plait.job_tokens where kind = 'stream';

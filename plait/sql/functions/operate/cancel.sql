@@ -13,7 +13,9 @@
 -- the request, it has succeeded; every other outcome becomes canceled. The leader ends a job whose
 -- handler does not stop within the grace period. A started job whose definition has a cancel grace
 -- (_cancel_with_grace) is asked to stop in any state: its handler may clean up.
-create or replace function plait.cancel(p_job uuid, p_tenant uuid default null, p_reason text default null) returns text
+create or replace function plait.cancel(
+  p_job uuid, p_tenant uuid default null, p_reason text default null
+) returns text
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   v_tenant uuid := plait._tenant(p_tenant);
@@ -21,7 +23,9 @@ declare
   v_status text;
 begin
   perform plait._require_read_committed();
-  select * into v_live from plait.live where job_id = p_job and tenant_id = v_tenant for no key update;
+  select * into v_live
+  from plait.live
+  where job_id = p_job and tenant_id = v_tenant for no key update;
   if not found then
     select status::text into v_status from plait.job where id = p_job and tenant_id = v_tenant;
     if not found then
@@ -29,17 +33,20 @@ begin
     end if;
     return v_status;
   end if;
-  if v_live.cancel_by is not null or cardinality(plait._cancel_with_grace(array[p_job], plait.now(), p_reason)) > 0 then
+  if v_live.cancel_by is not null
+     or cardinality(plait._cancel_with_grace(array[p_job], plait.now(), p_reason)) > 0 then
     return (select l.state from plait.live l where l.job_id = p_job);
   end if;
   if v_live.state = 'running' then
-    update plait.live set cancel_requested = plait.now(), cancel_reason = p_reason where job_id = p_job and cancel_requested is null;
+    update plait.live set cancel_requested = plait.now(), cancel_reason = p_reason
+    where job_id = p_job and cancel_requested is null;
     perform plait._notify('cancel ' || v_live.worker);
     return 'running';
   end if;
   perform plait._make_final(
     p_live => v_live, p_now => plait.now(), p_status => 'canceled', p_final => 'canceled',
     p_reason => 'canceled', p_error => p_reason);
-  perform plait._fan_in(plait.now(), array[p_job], array[v_live.fan_out_id], array['canceled'::plait.status]);
+  perform plait._fan_in(
+    plait.now(), array[p_job], array[v_live.fan_out_id], array['canceled'::plait.status]);
   return 'canceled';
 end $$;

@@ -17,10 +17,11 @@
 -- fans out holds its own row, and is rejected once it is asked to stop: so either its children
 -- exist when its row is locked here, or they never will.
 create or replace function plait.cancel_tree(
-  p_job uuid, p_tenant uuid default null, p_reason text default null, out o_canceled int, out o_asked int, out o_left int
+  p_job uuid, p_tenant uuid default null, p_reason text default null, out o_canceled int,
+  out o_asked int, out o_left int
 )
-language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set enable_mergejoin = off
-set enable_hashjoin = off as $$
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off
+set enable_mergejoin = off set enable_hashjoin = off as $$
 declare
   v_tenant uuid := plait._tenant(p_tenant);
   v_root   uuid;
@@ -29,7 +30,9 @@ declare
   c        record;
 begin
   perform plait._require_read_committed();
-  select coalesce(root_id, id) into v_root from plait.jobs where id = p_job and tenant_id = v_tenant;
+  select coalesce(root_id, id) into v_root
+  from plait.jobs
+  where id = p_job and tenant_id = v_tenant;
   if not found then
     raise exception 'there is no job %', p_job using errcode = 'PL008';
   end if;
@@ -38,12 +41,21 @@ begin
     with recursive below as (
       select f.id from plait.fan_outs f where f.parent_id = p_job
       union all
-      select f.id from below b join plait.jobs j on j.root_id = v_root and j.fan_out_id = b.id join plait.fan_outs f on f.parent_id = j.id
+      select f.id
+      from below b
+      join plait.jobs j on j.root_id = v_root and j.fan_out_id = b.id
+      join plait.fan_outs f on f.parent_id = j.id
     )
-    select array_agg(s.job_id) into v_jobs from (
-      select l.job_id from plait.live l where l.job_id = p_job and l.cancel_requested is null and l.cancel_by is null
+    select array_agg(s.job_id) into v_jobs
+    from (
+      select l.job_id
+      from plait.live l
+      where l.job_id = p_job and l.cancel_requested is null and l.cancel_by is null
       union all
-      select l.job_id from below b join plait.live l on l.root_id = v_root and l.fan_out_id = b.id where l.cancel_requested is null and l.cancel_by is null
+      select l.job_id
+      from below b
+      join plait.live l on l.root_id = v_root and l.fan_out_id = b.id
+      where l.cancel_requested is null and l.cancel_by is null
     ) s;
     o_left := coalesce(cardinality(v_jobs), 0);
     exit when o_left = 0;

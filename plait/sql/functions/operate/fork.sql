@@ -16,8 +16,8 @@
 -- spawned jobs and follow-ups: the new job neither waits for them nor creates them again.
 --
 -- Its first attempt is one that never ran, so that the worker that claims it looks for steps.
-create or replace function plait.fork(p_job uuid, p_tenant uuid default null, p_from int default 1) returns uuid
-language plpgsql security definer set search_path = plait, pg_temp as $$
+create or replace function plait.fork(p_job uuid, p_tenant uuid default null, p_from int default 1)
+returns uuid language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   v_now     timestamptz := plait._now_after_xid();
   v_tenant  uuid := plait._tenant(p_tenant);
@@ -33,13 +33,18 @@ begin
   end if;
   perform from plait.jobs r where r.id = j.root_id for key share;
   perform plait._require_active(array[j.definition]);
-  select s.name into v_open from plait.steps s left join plait.fan_outs f on f.id = s.fan_out_id
-    where s.job_id = p_job and s.seq < p_from
-      and (not s.done and (f.on_timeout is null or f.decided_at is null)  -- of a node job, the decision is enough
-           or s.due_at > v_now and s.kind = 'sleep' or s.fan_out_id is not null and f.decided_at is null)
-    order by s.seq limit 1;
+  select s.name into v_open
+  from plait.steps s
+  left join plait.fan_outs f on f.id = s.fan_out_id
+  where s.job_id = p_job and s.seq < p_from
+    -- of a node job, the decision is enough
+    and (
+      not s.done and (f.on_timeout is null or f.decided_at is null)
+      or s.due_at > v_now and s.kind = 'sleep' or s.fan_out_id is not null and f.decided_at is null)
+  order by s.seq limit 1;
   if found then
-    raise exception 'step % of the job is not done: fork from an earlier one', quote_literal(v_open) using errcode = 'PL001';
+    raise exception 'step % of the job is not done: fork from an earlier one', quote_literal(v_open)
+      using errcode = 'PL001';
   end if;
   v_metered := exists (select from plait.tenants where id = v_tenant and max_queued is not null);
   if v_metered then
@@ -54,12 +59,20 @@ begin
     p_nodes => array[j.node], p_metered => v_metered, p_forked_from => p_job);
   insert into plait.attempts (job_id, tenant_id, finished_at, attempt, status, reason)
   values (v_id, v_tenant, v_now, 1, 'released', 'forked');
-  insert into plait.steps (job_id, tenant_id, fan_out_id, at, due_at, seq, occurrence, attempt, done, name, kind, hash, value, error, branch, finished)
-  select v_id, tenant_id, fan_out_id, v_now, due_at, seq, occurrence, 1, done, name, kind, hash, value, error, branch, finished
-  from plait.steps where job_id = p_job and seq < p_from;
+  insert into plait.steps (
+    job_id, tenant_id, fan_out_id, at, due_at, seq, occurrence, attempt, done, name, kind, hash,
+    value, error, branch, finished)
+  select v_id, tenant_id, fan_out_id, v_now, due_at, seq, occurrence, 1, done, name, kind, hash,
+         value, error, branch, finished
+  from plait.steps
+  where job_id = p_job and seq < p_from;
   insert into plait.forks (tenant_id, root_id, job_id)
   select v_tenant, coalesce(j.root_id, j.id), v_id
-  union select v_tenant, f.root_id, v_id from plait.steps s join plait.fan_outs f on f.id = s.fan_out_id where s.job_id = v_id;
+  union
+  select v_tenant, f.root_id, v_id
+  from plait.steps s
+  join plait.fan_outs f on f.id = s.fan_out_id
+  where s.job_id = v_id;
   perform plait._store_search_values(array[v_id], array[j.definition]);
   perform plait._set_deadlines(array[v_id], array[j.definition]);
   if v_metered then

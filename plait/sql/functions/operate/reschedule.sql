@@ -11,7 +11,8 @@
 --
 --   select plait.reschedule(:'job', p_run_at => plait.now() + interval '1 hour');
 create or replace function plait.reschedule(
-  p_job uuid, p_tenant uuid default null, p_run_at timestamptz default null, p_max_attempts int default null
+  p_job uuid, p_tenant uuid default null, p_run_at timestamptz default null,
+  p_max_attempts int default null
 ) returns text
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
@@ -22,12 +23,16 @@ declare
 begin
   perform plait._require_read_committed();
   if p_max_attempts not between 1 and 10000 then
-    raise exception 'max_attempts must be between 1 and 10000, got %', p_max_attempts using errcode = 'PL001';
+    raise exception 'max_attempts must be between 1 and 10000, got %', p_max_attempts
+      using errcode = 'PL001';
   end if;
   if p_run_at not between v_now - interval '100 years' and v_now + interval '100 years' then
-    raise exception 'the start time must be within 100 years of now, got %', p_run_at using errcode = 'PL001';
+    raise exception 'the start time must be within 100 years of now, got %', p_run_at
+      using errcode = 'PL001';
   end if;
-  select * into v_live from plait.live where job_id = p_job and tenant_id = v_tenant for no key update;
+  select * into v_live
+  from plait.live
+  where job_id = p_job and tenant_id = v_tenant for no key update;
   if not found then
     return plait.retry(p_job, v_tenant, p_run_at, p_max_attempts);
   end if;
@@ -35,13 +40,19 @@ begin
     raise exception 'a % job cannot be rescheduled', v_live.state using errcode = 'PL009';
   end if;
   if p_max_attempts <= v_live.failed_attempts then
-    raise exception 'this job has used % attempts: max_attempts must be greater', v_live.failed_attempts using errcode = 'PL001';
+    raise exception 'this job has used % attempts: max_attempts must be greater',
+      v_live.failed_attempts using errcode = 'PL001';
   end if;
   v_now := plait.now();  -- it may have waited for the lock
-  v_state := case when p_run_at > v_now then 'scheduled' when p_run_at is null then v_live.state else 'queued' end;
+  v_state := case when p_run_at > v_now then 'scheduled'
+                  when p_run_at is null then v_live.state
+                  else 'queued' end;
   update plait.live set
     state = v_state,
-    run_at = case when p_run_at is null then run_at when p_run_at > v_now then p_run_at when state = 'queued' then run_at else v_now end,
+    run_at = case when p_run_at is null then run_at
+                  when p_run_at > v_now then p_run_at
+                  when state = 'queued' then run_at
+                  else v_now end,
     max_attempts = coalesce(p_max_attempts, max_attempts)
   where job_id = p_job;
   if v_state = 'queued' and v_live.state <> 'queued' then

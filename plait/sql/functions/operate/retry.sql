@@ -15,7 +15,8 @@
 --
 -- `attempt` continues to grow, `failed_attempts` starts again. Returns the job's status.
 create or replace function plait.retry(
-  p_job uuid, p_tenant uuid default null, p_run_at timestamptz default null, p_max_attempts int default null, p_steps text default 'keep'
+  p_job uuid, p_tenant uuid default null, p_run_at timestamptz default null,
+  p_max_attempts int default null, p_steps text default 'keep'
 ) returns text
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
@@ -28,13 +29,16 @@ declare
 begin
   perform plait._require_read_committed();
   if p_max_attempts not between 1 and 10000 then
-    raise exception 'max_attempts must be between 1 and 10000, got %', p_max_attempts using errcode = 'PL001';
+    raise exception 'max_attempts must be between 1 and 10000, got %', p_max_attempts
+      using errcode = 'PL001';
   end if;
   if p_run_at not between v_now - interval '100 years' and v_now + interval '100 years' then
-    raise exception 'the start time must be within 100 years of now, got %', p_run_at using errcode = 'PL001';
+    raise exception 'the start time must be within 100 years of now, got %', p_run_at
+      using errcode = 'PL001';
   end if;
   if p_steps is null or p_steps not in ('keep', 'drop') then
-    raise exception 'steps must be keep or drop, got %', coalesce(quote_literal(p_steps), 'null') using errcode = 'PL001';
+    raise exception 'steps must be keep or drop, got %', coalesce(quote_literal(p_steps), 'null')
+      using errcode = 'PL001';
   end if;
   select * into v_job from plait.jobs where id = p_job and tenant_id = v_tenant for no key update;
   if not found then
@@ -47,20 +51,25 @@ begin
   v_state := plait._retry(v_job, v_now, p_run_at, p_max_attempts, p_steps = 'drop');
   if v_job.fan_out_id is not null then
     select * into f from plait.fan_outs where id = v_job.fan_out_id for no key update;
-    if f.decided_at is not null or f.strategy = 'nursery' and not exists (select from plait.live l where l.job_id = f.parent_id) then
-      raise exception 'the fan-out of this job is decided and its parent has resumed: retry the whole workflow' using errcode = 'PL009',
-        detail = 'its root is job ' || v_job.root_id;
+    if f.decided_at is not null
+       or f.strategy = 'nursery'
+          and not exists (select from plait.live l where l.job_id = f.parent_id) then
+      raise exception 'the fan-out of this job is decided and its parent has resumed: retry the whole workflow'
+        using errcode = 'PL009', detail = 'its root is job ' || v_job.root_id;
     end if;
     if f.serial then
-      raise exception 'this job belongs to a serial nursery and has had its turn: retry the whole workflow' using errcode = 'PL009',
-        detail = 'its root is job ' || v_job.root_id;
+      raise exception 'this job belongs to a serial nursery and has had its turn: retry the whole workflow'
+        using errcode = 'PL009', detail = 'its root is job ' || v_job.root_id;
     end if;
     if f.streamed then
       raise exception 'the fan-out of this job is streamed and its parent may have read its outcome: retry the whole workflow'
         using errcode = 'PL009', detail = 'its root is job ' || v_job.root_id;
     end if;
-    update plait.fan_outs set succeeded = succeeded - (v_final = 'skipped')::int, canceled = canceled - (v_final = 'canceled')::int,
-      failed = failed - (v_final in ('failed', 'dead_letter'))::int where id = f.id;
+    update plait.fan_outs set
+      succeeded = succeeded - (v_final = 'skipped')::int,
+      canceled = canceled - (v_final = 'canceled')::int,
+      failed = failed - (v_final in ('failed', 'dead_letter'))::int
+    where id = f.id;
   end if;
   return v_state::text;
 end $$;

@@ -34,7 +34,8 @@ begin
     raise exception 'there is no job %', p_job using errcode = 'PL008';
   end if;
   if j.root_id is not null then
-    raise exception 'job % is not the root of its workflow: retry %', p_job, j.root_id using errcode = 'PL009';
+    raise exception 'job % is not the root of its workflow: retry %', p_job, j.root_id
+      using errcode = 'PL009';
   end if;
   perform from plait.fan_outs where root_id = p_job order by depth desc, id for no key update;
   while v_front is not null loop
@@ -42,14 +43,24 @@ begin
     for j in select * from plait.jobs where id = any(v_front) order by id for no key update loop
       v_last := plait._last_failed_fan_out(j.id);
       for f in
-        update plait.fan_outs o set failed = 0, canceled = 0, decided_at = null, decision = null, rule = null, decided_ended = null, left_open = null,
-          cancel_due = false, waited_for = null, timeout_at = v_now + make_interval(secs => timeout_s),
-          turn = case when o.serial then (select l.job_id from plait.live l where l.root_id = o.root_id and l.fan_out_id = o.id and l.wait_on is distinct from 'turn' limit 1) end
+        update plait.fan_outs o set
+          failed = 0, canceled = 0, decided_at = null, decision = null, rule = null,
+          decided_ended = null, left_open = null, cancel_due = false, waited_for = null,
+          timeout_at = v_now + make_interval(secs => timeout_s),
+          turn = case when o.serial then
+                        (select l.job_id
+                         from plait.live l
+                         where l.root_id = o.root_id and l.fan_out_id = o.id
+                           and l.wait_on is distinct from 'turn'
+                         limit 1) end
         where o.parent_id = j.id and not o.streamed
-          and (o.id = v_last or o.strategy = 'nursery' and o.failed + o.canceled > 0 and (o.id = j.id or o.decided_at is null))
+          and (o.id = v_last
+               or o.strategy = 'nursery' and o.failed + o.canceled > 0
+                  and (o.id = j.id or o.decided_at is null))
         returning *
       loop
-        update plait.steps set done = false, finished = null where job_id = j.id and fan_out_id = f.id and kind = 'fan_out';
+        update plait.steps set done = false, finished = null
+        where job_id = j.id and fan_out_id = f.id and kind = 'fan_out';
         delete from plait.steps where job_id = j.id and fan_out_id = f.id and kind = 'join';
         v_next := v_next || plait._unsuccessful_children(f);
         if f.serial and f.turn is null then  -- otherwise one still runs

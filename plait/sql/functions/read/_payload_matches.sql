@@ -7,5 +7,5 @@
 create or replace function plait._payload_matches(p_payload json, p_wanted json) returns boolean
 language sql immutable as $$
   select not exists (
-    select from json_each_text(p_wanted) w where plait._payload_value(p_payload, w.key) is distinct from w.value)
-$$;
+    select from json_each_text(p_wanted) w
+    where plait._payload_value(p_payload, w.key) is distinct from w.value) $$;

@@ -10,7 +10,8 @@
 create or replace function plait._payload_value(p_payload json, p_key text) returns text
 language plpgsql immutable as $$
 begin
-  return coalesce(p_payload ->> p_key, case when p_key like '%.%' then p_payload #>> string_to_array(p_key, '.') end);
+  return coalesce(p_payload ->> p_key,
+                  case when p_key like '%.%' then p_payload #>> string_to_array(p_key, '.') end);
 exception when data_exception or program_limit_exceeded then
   return null;
 end $$;

@@ -19,9 +19,10 @@
 -- Reads a bounded number of rows, like search_jobs, but does not say where the search stopped: use
 -- search_jobs to page through rare matches.
 create or replace function plait.list_jobs(
-  p_tenant uuid default null, p_all boolean default false, p_statuses text[] default null, p_queue text default null,
-  p_definition text default null, p_correlation_id text default null, p_before uuid default null, p_limit int default 50,
-  p_parent uuid default null, p_root uuid default null, p_fan_out uuid default null, p_has_children boolean default null
+  p_tenant uuid default null, p_all boolean default false, p_statuses text[] default null,
+  p_queue text default null, p_definition text default null, p_correlation_id text default null,
+  p_before uuid default null, p_limit int default 50, p_parent uuid default null,
+  p_root uuid default null, p_fan_out uuid default null, p_has_children boolean default null
 ) returns setof plait.job
 language sql stable security definer set search_path = plait, pg_temp as $$
   select (s.job).* from plait.search_jobs(

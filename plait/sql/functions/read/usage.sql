@@ -7,8 +7,9 @@
 --
 --   select o_live, o_max_queued from plait.usage();
 create or replace function plait.usage(
-  p_tenant uuid default null, out o_now timestamptz, out o_slug text, out o_name text, out o_live bigint, out o_running bigint,
-  out o_max_queued int, out o_max_running int, out o_weight int, out o_triggers bigint, out o_max_triggers int, out o_endpoints bigint
+  p_tenant uuid default null, out o_now timestamptz, out o_slug text, out o_name text,
+  out o_live bigint, out o_running bigint, out o_max_queued int, out o_max_running int,
+  out o_weight int, out o_triggers bigint, out o_max_triggers int, out o_endpoints bigint
 )
 language plpgsql volatile security definer set search_path = plait, pg_temp as $$
 declare
@@ -26,8 +27,11 @@ begin
   o_max_running := t.max_running;
   o_weight := t.weight;
   o_max_triggers := t.max_triggers;
-  select coalesce(sum(c.jobs), 0), coalesce(sum(c.jobs) filter (where c.state = 'running'), 0) into o_live, o_running
-    from plait._live_counts(v_tenant) c;
-  select count(*) into o_triggers from plait.triggers where tenant_id = v_tenant and deleted_at is null;
+  select coalesce(sum(c.jobs), 0), coalesce(sum(c.jobs) filter (where c.state = 'running'), 0)
+  into o_live, o_running
+  from plait._live_counts(v_tenant) c;
+  select count(*) into o_triggers
+  from plait.triggers
+  where tenant_id = v_tenant and deleted_at is null;
   select count(*) into o_endpoints from plait.endpoints where tenant_id = v_tenant;
 end $$;

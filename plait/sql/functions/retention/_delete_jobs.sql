@@ -19,14 +19,19 @@ begin
   delete from plait.update_replies where job_id = any(p_jobs);
   delete from plait.job_states where job_id = any(p_jobs);
   delete from plait.job_tokens where job_id = any(p_jobs);
-  delete from plait.fan_out_order where fan_out_id in (select id from plait.fan_outs where parent_id = any(p_jobs));
+  delete from plait.fan_out_order
+  where fan_out_id in (select id from plait.fan_outs where parent_id = any(p_jobs));
   delete from plait.dependencies where on_id = any(p_jobs);
   delete from plait.deadlines where job_id = any(p_jobs);
   delete from plait.follow_ups where job_id = any(p_jobs);
   delete from plait.forks where job_id = any(p_jobs);
   delete from plait.fan_outs where parent_id = any(p_jobs);
-  update plait.artifacts set expires_at = plait.now() where id in (   -- the next sweep removes them
-    select a.id from plait.artifacts a where a.job_id = any(p_jobs) and a.doomed_at is null for update skip locked);
+  update plait.artifacts set expires_at = plait.now()
+  where id in (
+    -- the next sweep removes them
+    select a.id
+    from plait.artifacts a
+    where a.job_id = any(p_jobs) and a.doomed_at is null for update skip locked);
   delete from plait.jobs where id = any(p_jobs);
   return v_archive;
 end $$;

@@ -8,23 +8,31 @@
 -- A caller that may see the job may see it. A forked job has its payload and the steps that it was
 -- given from the source job, and a part of a node job from the node job. A worker has to name the
 -- tenant, as every caller: it knows it from its claim.
-create or replace function plait.find_artifact(p_job uuid, p_sha256 text, p_kind text default null, p_tenant uuid default null,
-  p_all boolean default false)
-returns table (id uuid, tenant_id uuid, job_id uuid, kind text, size bigint, sha256 text, created_at timestamptz)
+create or replace function plait.find_artifact(
+  p_job uuid, p_sha256 text, p_kind text default null, p_tenant uuid default null,
+  p_all boolean default false
+) returns table (
+  id uuid, tenant_id uuid, job_id uuid, kind text, size bigint, sha256 text, created_at timestamptz)
 language plpgsql stable security definer set search_path = plait, pg_temp as $$
 #variable_conflict use_column
 declare v_tenant uuid := plait._tenant_or_all(p_tenant, p_all);
 begin
   return query
     with recursive origin as (
-      select j.id, j.tenant_id, coalesce(j.forked_from, case when j.node is not null then j.parent_id end) as from_id
-      from plait.jobs j where j.id = p_job and (v_tenant is null or j.tenant_id = v_tenant)
+      select j.id, j.tenant_id,
+             coalesce(j.forked_from, case when j.node is not null then j.parent_id end) as from_id
+      from plait.jobs j
+      where j.id = p_job and (v_tenant is null or j.tenant_id = v_tenant)
       union all
-      select j.id, j.tenant_id, coalesce(j.forked_from, case when j.node is not null then j.parent_id end)
-      from origin o join plait.jobs j on j.id = o.from_id and j.tenant_id = o.tenant_id
+      select j.id, j.tenant_id,
+             coalesce(j.forked_from, case when j.node is not null then j.parent_id end)
+      from origin o
+      join plait.jobs j on j.id = o.from_id and j.tenant_id = o.tenant_id
     )
     select a.id, a.tenant_id, a.job_id, a.kind, a.size, a.sha256, a.created_at
-    from origin o join plait.artifacts a on a.job_id = o.id and a.tenant_id = o.tenant_id
-    where a.sha256 = p_sha256 and (p_kind is null or a.kind = p_kind) and a.doomed_at is null and (o.id = p_job or a.kind <> 'result')
+    from origin o
+    join plait.artifacts a on a.job_id = o.id and a.tenant_id = o.tenant_id
+    where a.sha256 = p_sha256 and (p_kind is null or a.kind = p_kind) and a.doomed_at is null
+      and (o.id = p_job or a.kind <> 'result')
     limit 1;
 end $$;

@@ -9,7 +9,9 @@
 -- The bytes are stored before the job or its result: so whatever a crash leaves behind is
 -- registered here, and swept. The same call again is the same artifact: a call whose reply was lost
 -- can be sent again. The job must exist within a day, since a user's transaction may create it.
-create or replace function plait.register_artifact(p_job uuid, p_kind text, p_sha256 text, p_size bigint, p_tenant uuid default null) returns uuid
+create or replace function plait.register_artifact(
+  p_job uuid, p_kind text, p_sha256 text, p_size bigint, p_tenant uuid default null
+) returns uuid
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   v_now    timestamptz := plait.now();
@@ -18,16 +20,21 @@ declare
 begin
   perform plait._require_read_committed();
   if p_job is null or p_kind is null or p_sha256 is null or p_size is null then
-    raise exception 'an artifact must have a job, a kind, a hash and a size' using errcode = 'PL001';
+    raise exception 'an artifact must have a job, a kind, a hash and a size'
+      using errcode = 'PL001';
   end if;
   if not exists (select from plait.tenants where id = v_tenant) then
     raise exception 'there is no tenant %', v_tenant using errcode = 'PL003';
   end if;
-  insert into plait.artifacts as a (id, tenant_id, job_id, created_at, expires_at, size, kind, sha256)
-  values (plait.uuidv7(), v_tenant, p_job, v_now, v_now + interval '1 day', p_size, p_kind, p_sha256)
-  on conflict (tenant_id, job_id, kind, sha256) where doomed_at is null do update set expires_at = excluded.expires_at
+  insert into plait.artifacts as a (
+    id, tenant_id, job_id, created_at, expires_at, size, kind, sha256)
+  values (
+    plait.uuidv7(), v_tenant, p_job, v_now, v_now + interval '1 day', p_size, p_kind, p_sha256)
+  on conflict (tenant_id, job_id, kind, sha256)
+  where doomed_at is null do update set expires_at = excluded.expires_at
   returning id into v_id;
   return v_id;
 exception when check_violation then
-  raise exception 'artifact kind must be payload, result, step or signal, its hash a SHA-256 in hex, and its size positive' using errcode = 'PL001';
+  raise exception 'artifact kind must be payload, result, step or signal, its hash a SHA-256 in hex, and its size positive'
+    using errcode = 'PL001';
 end $$;

@@ -12,8 +12,9 @@
 --   select plait.clear_overrides('send_mail');
 --
 -- A definition that no code has defined gets the defaults. Returns how many were cleared.
-create or replace function plait.clear_overrides(p_name text, p_settings text[] default null, p_unchanged_since timestamptz default null)
-returns int
+create or replace function plait.clear_overrides(
+  p_name text, p_settings text[] default null, p_unchanged_since timestamptz default null
+) returns int
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   r         plait.definitions;
@@ -30,17 +31,23 @@ begin
     raise exception 'the definition was changed meanwhile: read it again' using errcode = 'PL014';
   end if;
   with gone as (
-    delete from plait.overrides where definition = p_name and (p_settings is null or setting = any(p_settings)) returning setting)
+    delete from plait.overrides
+    where definition = p_name and (p_settings is null or setting = any(p_settings))
+    returning setting
+  )
   select array_agg(setting) into v_cleared from gone;
   select min(s) into v_bad from unnest(p_settings) s where not s = any(coalesce(v_cleared, '{}'));
   if v_bad is not null then
-    raise exception 'setting % of % is not overridden', quote_literal(v_bad), quote_literal(p_name) using errcode = 'PL012';
+    raise exception 'setting % of % is not overridden', quote_literal(v_bad), quote_literal(p_name)
+      using errcode = 'PL012';
   end if;
   if v_cleared is null then
     return 0;
   end if;
-  c := to_jsonb(plait._code_definition(coalesce(r.coded, jsonb_build_object('name', p_name))::json));
-  r := plait._with_overrides(jsonb_populate_record(r, (select jsonb_object_agg(s, c -> s) from unnest(v_cleared) s)));
+  c := to_jsonb(
+    plait._code_definition(coalesce(r.coded, jsonb_build_object('name', p_name))::json));
+  r := plait._with_overrides(
+    jsonb_populate_record(r, (select jsonb_object_agg(s, c -> s) from unnest(v_cleared) s)));
   r.updated_at := plait.now();
   perform plait._write_definition(r);
   return cardinality(v_cleared);

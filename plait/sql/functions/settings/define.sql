@@ -11,7 +11,9 @@
 -- description, search keys and sensitive fields that the code does not give ([] removes them). With
 -- p_author a person defines them and not code: the settings are overrides, and code that comes
 -- later does not revert them.
-create or replace function plait.define(p_definitions json, p_new boolean default false, p_author text default null) returns int
+create or replace function plait.define(
+  p_definitions json, p_new boolean default false, p_author text default null
+) returns int
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   c         json;
@@ -21,11 +23,15 @@ declare
   v_bad     text;
 begin
   perform plait._require_read_committed();
-  select min(k) into v_bad from json_array_elements(p_definitions) d, json_object_keys(d) k
-    where k not in ('name', 'kind', 'queue', 'priority', 'max_attempts', 'timeout_s', 'backoff_base_s', 'backoff_factor', 'backoff_max_s',
-                    'backoff_jitter', 'max_running', 'rate_count', 'rate_period_s', 'key_max_running', 'key_rate_count', 'key_rate_period_s',
-                    'child_mode', 'on_child_failure', 'allow_nested', 'cancel_on_parent_failure', 'schema', 'description',
-                    'on_node', 'on_leader', 'quorum', 'quorum_timeout_s', 'on_timeout', 'on_node_failure', 'search_keys', 'sensitive', 'cancel_grace_s', 'deadline_s');
+  select min(k) into v_bad
+  from json_array_elements(p_definitions) d, json_object_keys(d) k
+  where k not in (
+    'name', 'kind', 'queue', 'priority', 'max_attempts', 'timeout_s', 'backoff_base_s',
+    'backoff_factor', 'backoff_max_s', 'backoff_jitter', 'max_running', 'rate_count',
+    'rate_period_s', 'key_max_running', 'key_rate_count', 'key_rate_period_s', 'child_mode',
+    'on_child_failure', 'allow_nested', 'cancel_on_parent_failure', 'schema', 'description',
+    'on_node', 'on_leader', 'quorum', 'quorum_timeout_s', 'on_timeout', 'on_node_failure',
+    'search_keys', 'sensitive', 'cancel_grace_s', 'deadline_s');
   if v_bad is not null then
     raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
   end if;
@@ -36,19 +42,26 @@ begin
       raise exception 'definition % already exists', quote_literal(r.name) using errcode = 'PL015';
     end if;
     if p_author is null then
-      r.coded := (select jsonb_object_agg(e.key, e.value) from jsonb_each(c::jsonb) e where e.value <> 'null');
+      r.coded := (select jsonb_object_agg(e.key, e.value)
+                  from jsonb_each(c::jsonb) e
+                  where e.value <> 'null');
     else
       insert into plait.overrides (definition, setting, value, author)
-      select r.name, e.key, e.value, p_author from jsonb_each(c::jsonb) e where e.key not in ('name', 'kind', 'on_node', 'on_leader')
-      on conflict (definition, setting) do update set value = excluded.value, author = excluded.author, set_at = excluded.set_at;
+      select r.name, e.key, e.value, p_author
+      from jsonb_each(c::jsonb) e
+      where e.key not in ('name', 'kind', 'on_node', 'on_leader')
+      on conflict (definition, setting) do update set
+        value = excluded.value, author = excluded.author, set_at = excluded.set_at;
     end if;
     if v_old.name is not null then
       r.active := v_old.active;
       r.schema := coalesce(r.schema, v_old.schema);
       r.description := coalesce(nullif(r.description, ''), v_old.description);
-      r.search_keys := case when c ->> 'search_keys' is null then v_old.search_keys else r.search_keys end;
+      r.search_keys :=
+        case when c ->> 'search_keys' is null then v_old.search_keys else r.search_keys end;
       r.search_from := v_old.search_from;
-      r.sensitive := case when c ->> 'sensitive' is null then v_old.sensitive else nullif(r.sensitive, '{}') end;
+      r.sensitive :=
+        case when c ->> 'sensitive' is null then v_old.sensitive else nullif(r.sensitive, '{}') end;
     end if;
     r := plait._with_overrides(r);
     v_old.updated_at := r.updated_at;
@@ -57,6 +70,7 @@ begin
     v_changed := v_changed + 1;
   end loop;
   return v_changed;
-exception when check_violation or not_null_violation or numeric_value_out_of_range or invalid_text_representation then
+exception when check_violation or not_null_violation or numeric_value_out_of_range
+  or invalid_text_representation then
   raise exception 'invalid definition: %', sqlerrm using errcode = 'PL012';
 end $$;

@@ -7,8 +7,8 @@
 --
 -- Definitions are shared by all tenants and never deleted, so the number that one key adds is
 -- limited.
-create or replace function plait.define_unknown(p_key uuid, p_names text[], p_most int default 500) returns int
-language plpgsql security definer set search_path = plait, pg_temp as $$
+create or replace function plait.define_unknown(p_key uuid, p_names text[], p_most int default 500)
+returns int language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   v_made  int;
   v_names text[];
@@ -18,7 +18,10 @@ begin
   if not found then
     raise exception 'there is no key %', p_key using errcode = 'PL008';
   end if;
-  v_names := array(select distinct n from unnest(p_names) n where not exists (select from plait.definitions d where d.name = n) order by 1);
+  v_names := array(select distinct n
+                   from unnest(p_names) n
+                   where not exists (select from plait.definitions d where d.name = n)
+                   order by 1);
   if cardinality(v_names) = 0 then
     return 0;
   end if;

@@ -1,4 +1,5 @@
--- definition_queues: the queues that new jobs of these definitions go to, with operators' overrides.
+-- definition_queues: the queues that new jobs of these definitions go to, with operators'
+-- overrides.
 --
 --   moves    nothing
 --   locks    nothing
@@ -6,4 +7,8 @@
 --   called   plait.store.definitions.definition_queues
 create or replace function plait.definition_queues(p_definitions text[]) returns text[]
 language sql stable security definer set search_path = plait, pg_temp
-as $$ select array(select distinct d.queue::text from plait.definitions d where d.name = any(p_definitions) order by 1) $$;
+as $$
+  select array(select distinct d.queue::text
+               from plait.definitions d
+               where d.name = any(p_definitions)
+               order by 1) $$;

@@ -9,4 +9,8 @@
 -- start: SQL itself can't.
 create or replace function plait.list_schemas(p_names text[]) returns table (name text, schema text)
 language sql stable security definer set search_path = plait, pg_temp
-as $$ select d.name, d.schema::text from plait.definitions d where d.name = any(p_names) and d.schema is not null order by d.name $$;
+as $$
+  select d.name, d.schema::text
+  from plait.definitions d
+  where d.name = any(p_names) and d.schema is not null
+  order by d.name $$;

@@ -26,9 +26,12 @@ declare
 begin
   perform plait._require_read_committed();
   if plait._is_queue_name(p_name) is not true then
-    raise exception 'a queue name must have 1 to 100 letters, digits and _ . : -' using errcode = 'PL012';
+    raise exception 'a queue name must have 1 to 100 letters, digits and _ . : -'
+      using errcode = 'PL012';
   end if;
-  select min(k) into v_bad from json_object_keys(p_settings) k where k not in ('paused', 'max_running', 'rate_count', 'rate_period_s', 'serial');
+  select min(k) into v_bad
+  from json_object_keys(p_settings) k
+  where k not in ('paused', 'max_running', 'rate_count', 'rate_period_s', 'serial');
   if v_bad is not null then
     raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
   end if;
@@ -43,21 +46,27 @@ begin
   v_was := r.serial;
   r := json_populate_record(r, p_settings);
   if r.serial and not v_was then
-    r.settling := true;   -- which workflows have begun is known when the current claims have ended: _begin_serial
+    -- which workflows have begun is known when the current claims have ended: _begin_serial
+    r.settling := true;
   elsif not r.serial then
     r.roots := null;
     r.settling := false;
   end if;
   r.updated_at := plait.now();
-  insert into plait.queues select r.*
-  on conflict (name) do update set paused = excluded.paused, max_running = excluded.max_running, rate_count = excluded.rate_count,
-    rate_period_s = excluded.rate_period_s, updated_at = excluded.updated_at, serial = excluded.serial, roots = excluded.roots, settling = excluded.settling;
+  insert into plait.queues
+  select r.*
+  on conflict (name) do update set
+    paused = excluded.paused, max_running = excluded.max_running, rate_count = excluded.rate_count,
+    rate_period_s = excluded.rate_period_s, updated_at = excluded.updated_at,
+    serial = excluded.serial, roots = excluded.roots, settling = excluded.settling;
   perform set_config('lock_timeout', v_wait, true);
   if not r.paused then
     perform plait._wake_workers(array[p_name], true);
   end if;
-exception when check_violation or not_null_violation or numeric_value_out_of_range or invalid_text_representation then
+exception when check_violation or not_null_violation or numeric_value_out_of_range
+  or invalid_text_representation then
   raise exception 'invalid setting: %', sqlerrm using errcode = 'PL012';
 when lock_not_available then
-  raise exception 'another open transaction changes queue %: commit or roll it back, then try again', p_name using errcode = 'PL016';
+  raise exception 'another open transaction changes queue %: commit or roll it back, then try again',
+    p_name using errcode = 'PL016';
 end $$;

@@ -12,7 +12,9 @@
 --                `max_queued`, `max_triggers`, `retention` (seconds by final status, null for ever)
 --
 --   select plait.set_tenant('acme', '{"weight": 2, "max_running": 50}');
-create or replace function plait.set_tenant(p_slug text, p_settings json default '{}', p_new boolean default false) returns uuid
+create or replace function plait.set_tenant(
+  p_slug text, p_settings json default '{}', p_new boolean default false
+) returns uuid
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   r      plait.tenants;
@@ -22,17 +24,22 @@ declare
 begin
   perform plait._require_read_committed();
   if p_slug is null or p_slug !~ '^[a-z0-9][a-z0-9_-]{0,62}$' then
-    raise exception 'a tenant slug must have 1 to 63 of a-z, 0-9, _ and -, and begin with a letter or digit' using errcode = 'PL012';
+    raise exception 'a tenant slug must have 1 to 63 of a-z, 0-9, _ and -, and begin with a letter or digit'
+      using errcode = 'PL012';
   end if;
   if p_slug ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
     raise exception 'a tenant slug must not look like an id' using errcode = 'PL012';
   end if;
-  select min(k) into v_bad from json_object_keys(p_settings) k
-    where k not in ('name', 'time_zone', 'paused', 'weight', 'max_running', 'max_queued', 'max_triggers', 'retention');
+  select min(k) into v_bad
+  from json_object_keys(p_settings) k
+  where k not in ('name', 'time_zone', 'paused', 'weight', 'max_running', 'max_queued',
+                  'max_triggers', 'retention');
   if v_bad is not null then
     raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
   end if;
-  insert into plait.tenants (id, slug, name) values (plait.uuidv7(), p_slug, p_slug) on conflict (slug) do nothing;
+  insert into plait.tenants (id, slug, name)
+  values (plait.uuidv7(), p_slug, p_slug)
+  on conflict (slug) do nothing;
   if p_new and not found then
     raise exception 'tenant % already exists', quote_literal(p_slug) using errcode = 'PL015';
   end if;
@@ -41,23 +48,39 @@ begin
   v_zone := r.time_zone;
   r := json_populate_record(r, p_settings);
   -- Not by trying it: Postgres also accepts offsets and invented names like FOO5.
-  if r.time_zone <> v_zone and not exists (
-       select from pg_timezone_names where name = r.time_zone and name !~ '^(posix|right)/|^(posixrules|localtime|Factory)$') then  -- clock: a name
+  if r.time_zone <> v_zone
+     and not exists (
+       -- clock: a name
+       select from pg_timezone_names
+       where name = r.time_zone and name !~ '^(posix|right)/|^(posixrules|localtime|Factory)$') then
     raise exception 'there is no time zone %', quote_literal(r.time_zone) using errcode = 'PL012';
   end if;
-  if exists (select from jsonb_each(r.retention) e where e.key not in ('succeeded', 'skipped', 'canceled', 'failed', 'dead_letter')
-             or e.value <> 'null' and (jsonb_typeof(e.value) <> 'number' or e.value::float8 not between 0 and 3.2e9)) then
-    raise exception 'retention must be seconds by final status, or null for ever' using errcode = 'PL012';
+  if exists (select from jsonb_each(r.retention) e
+             where e.key not in ('succeeded', 'skipped', 'canceled', 'failed', 'dead_letter')
+               or e.value <> 'null'
+                  and (jsonb_typeof(e.value) <> 'number'
+                       or e.value::float8 not between 0 and 3.2e9)) then
+    raise exception 'retention must be seconds by final status, or null for ever'
+      using errcode = 'PL012';
   end if;
-  update plait.tenants set retention = r.retention, name = r.name, time_zone = r.time_zone, paused = r.paused, weight = r.weight, max_running = r.max_running,
-    max_queued = r.max_queued, max_triggers = r.max_triggers, quota_left = null where id = r.id;
+  update plait.tenants set
+    retention = r.retention, name = r.name, time_zone = r.time_zone, paused = r.paused,
+    weight = r.weight, max_running = r.max_running, max_queued = r.max_queued,
+    max_triggers = r.max_triggers, quota_left = null
+  where id = r.id;
   if r.time_zone <> v_zone then   -- schedules without a zone of their own follow it, from now on
-    update plait.triggers set cursor_at = plait.now(), next_at = null, error = null, revision = revision + 1
-      where tenant_id = r.id and kind = 'schedule' and time_zone is null and deleted_at is null;
+    update plait.triggers set
+      cursor_at = plait.now(), next_at = null, error = null, revision = revision + 1
+    where tenant_id = r.id and kind = 'schedule' and time_zone is null and deleted_at is null;
   end if;
   if r.max_queued is not null and v_was is null then
-    update plait.live set metered = true where job_id in (   -- they count from now on
-      select job_id from plait.live where tenant_id = r.id and not metered order by job_id for no key update skip locked);
+    update plait.live set metered = true
+    where job_id in (
+      -- they count from now on
+      select job_id
+      from plait.live
+      where tenant_id = r.id and not metered
+      order by job_id for no key update skip locked);
   end if;
   return r.id;
 exception when integrity_constraint_violation or data_exception then

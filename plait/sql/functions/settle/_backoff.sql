@@ -9,5 +9,6 @@ create or replace function plait._backoff(
   p_failed_attempts int, p_base_s float8, p_factor float8, p_max_s float8, p_jitter float8
 ) returns float8
 language sql volatile
-return least(least(coalesce(p_base_s, 1), 3.2e9) * coalesce(p_factor, 2) ^ least(p_failed_attempts - 1, 60), coalesce(p_max_s, 3600), 3.2e9)
-       * (1 + coalesce(p_jitter, 0.2) * (2 * random() - 1));
+return least(
+  least(coalesce(p_base_s, 1), 3.2e9) * coalesce(p_factor, 2) ^ least(p_failed_attempts - 1, 60),
+  coalesce(p_max_s, 3600), 3.2e9) * (1 + coalesce(p_jitter, 0.2) * (2 * random() - 1));

@@ -4,8 +4,10 @@
 --   locks    nothing
 --   raises   nothing
 --   called   _fail_past_deadlines, resume
-create or replace function plait._deadline_error(p_deadline_s float8, p_permanent boolean) returns json
-language sql immutable as $$
-  select json_build_object('error', e, 'reason', 'deadline', 'permanent', p_permanent, 'failure', json_build_object('type', 'TimeoutError', 'message', e))
+create or replace function plait._deadline_error(p_deadline_s float8, p_permanent boolean)
+returns json language sql immutable as $$
+  select json_build_object(
+    'error', e, 'reason', 'deadline', 'permanent', p_permanent,
+    'failure', json_build_object('type', 'TimeoutError', 'message', e))
   from (select format('it had not ended when its deadline of %s s had passed', p_deadline_s) as e) x
 $$;

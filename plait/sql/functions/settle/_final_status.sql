@@ -7,7 +7,8 @@
 --
 -- The only place that decides between retry and dead letter.
 create or replace function plait._final_status(
-  p_cancel_requested timestamptz, p_outcome text, p_permanent boolean, p_failed_attempts smallint, p_max_attempts smallint
+  p_cancel_requested timestamptz, p_outcome text, p_permanent boolean, p_failed_attempts smallint,
+  p_max_attempts smallint
 ) returns text
 language sql immutable as $$
   select case when p_cancel_requested is not null then 'canceled'

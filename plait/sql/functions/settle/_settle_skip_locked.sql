@@ -9,20 +9,25 @@
 -- row after cancel, signal, spawn or enqueue(after=…), and a fan-out's after cancel, spawn or
 -- retry, until it commits. The outcomes of other jobs do not wait for it.
 create or replace function plait._settle_skip_locked(
-  p_worker int, p_now timestamptz, p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[], p_details text[],
-  p_ran_ms float8[], out o_stale int[], out o_busy int[]
-) language plpgsql set enable_seqscan = off as $$
+  p_worker int, p_now timestamptz, p_jobs uuid[], p_attempts int[], p_outcomes text[],
+  p_results text[], p_details text[], p_ran_ms float8[], out o_stale int[], out o_busy int[]
+) language plpgsql
+set enable_seqscan = off as $$
 declare
   v_held uuid[];
   v_free int[];
 begin
-  v_held := array(select l.job_id from plait.live l where l.job_id = any(p_jobs) and l.worker + 0 = p_worker
-                  order by l.job_id for update skip locked);
+  v_held := array(
+    select l.job_id from plait.live l where l.job_id = any(p_jobs) and l.worker + 0 = p_worker
+    order by l.job_id for update skip locked);
   v_held := plait._lock_affected_fan_outs(v_held);
-  select array_agg(x.n::int order by x.n) filter (where x.busy), array_agg(x.n::int order by x.n) filter (where not x.busy)
-    into o_busy, v_free
-    from (select u.n, l.job_id is not null and u.id <> all(v_held) as busy from unnest(p_jobs, p_attempts) with ordinality u(id, attempt, n)
-          left join plait.live l on l.job_id = u.id and l.attempt = u.attempt and l.worker + 0 = p_worker) x;
+  select array_agg(x.n::int order by x.n) filter (where x.busy),
+         array_agg(x.n::int order by x.n) filter (where not x.busy)
+  into o_busy, v_free
+  from (select u.n, l.job_id is not null and u.id <> all(v_held) as busy
+        from unnest(p_jobs, p_attempts) with ordinality u(id, attempt, n)
+        left join plait.live l
+          on l.job_id = u.id and l.attempt = u.attempt and l.worker + 0 = p_worker) x;
   if v_free is not null then
     o_stale := array(select v_free[s] from unnest(plait._settle(
       p_worker => p_worker, p_now => p_now,

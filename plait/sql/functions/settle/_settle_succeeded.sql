@@ -28,18 +28,26 @@ begin
     where job_id = any(p_succeeded) and attempt = p_attempt and worker + 0 = p_worker and not tied
     returning job_id, tenant_id, run_at, dedupe_key, fan_out_id
   ), a as (
-    insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, result)
+    insert into plait.attempts (
+      job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final,
+      result)
     select d.job_id, d.tenant_id, d.run_at,
-           greatest(d.run_at, to_timestamp(v_now_s - least(greatest(0, coalesce(x.ran_ms, 3.2e12)), 3.2e12) / 1000)), p_now,
-           p_attempt, p_worker, 'succeeded', 'succeeded', x.result::json
-    from d join unnest(p_jobs, p_attempts, p_results, p_ran_ms) x(id, attempt, result, ran_ms)
+           greatest(
+             d.run_at,
+             to_timestamp(v_now_s - least(greatest(0, coalesce(x.ran_ms, 3.2e12)), 3.2e12) / 1000)),
+           p_now, p_attempt, p_worker, 'succeeded', 'succeeded', x.result::json
+    from d
+    join unnest(p_jobs, p_attempts, p_results, p_ran_ms) x(id, attempt, result, ran_ms)
       on x.id = d.job_id and x.attempt = p_attempt
     returning 1
   )
   select (select count(*) from a), array_agg(tenant_id) filter (where dedupe_key is not null),
-         array_agg(dedupe_key) filter (where dedupe_key is not null), array_agg(job_id) filter (where dedupe_key is not null),
-         array_agg(job_id) filter (where fan_out_id is not null), array_agg(fan_out_id) filter (where fan_out_id is not null)
-    into o_n, v_tenants, v_keys, v_keyed, o_children, o_fan_outs from d;
+         array_agg(dedupe_key) filter (where dedupe_key is not null),
+         array_agg(job_id) filter (where dedupe_key is not null),
+         array_agg(job_id) filter (where fan_out_id is not null),
+         array_agg(fan_out_id) filter (where fan_out_id is not null)
+  into o_n, v_tenants, v_keys, v_keyed, o_children, o_fan_outs
+  from d;
   if v_keys is not null then
     perform plait._release_keys(v_tenants, v_keys, v_keyed);
   end if;

@@ -12,11 +12,11 @@
 -- traceback, reason, permanent, delay_s, pid, exit_code. The same outcome may be sent again.
 -- p_careful: as in cycle; an outcome that is busy is neither accepted nor stale (null).
 create or replace function plait.settle(
-  p_worker int, p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[] default null, p_details text[] default null,
-  p_ran_ms float8[] default null, p_careful boolean default false
+  p_worker int, p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[] default null,
+  p_details text[] default null, p_ran_ms float8[] default null, p_careful boolean default false
 ) returns table (job_id uuid, attempt int, accepted boolean, status text)
-language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan set lock_timeout = '2s' as $$
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan set lock_timeout = '2s' as $$
 #variable_conflict use_column
 declare
   v_stale int[];
@@ -27,7 +27,9 @@ begin
   perform plait._check_outcomes(
     p_jobs => p_jobs, p_attempts => p_attempts, p_outcomes => p_outcomes, p_results => p_results,
     p_details => p_details, p_ran_ms => p_ran_ms);
-  if exists (select from unnest(p_jobs, p_attempts) x(job, attempt) group by job, attempt having count(*) > 1) then
+  if exists (select from unnest(p_jobs, p_attempts) x(job, attempt)
+             group by job, attempt
+             having count(*) > 1) then
     raise exception 'an attempt is named twice in one batch' using errcode = 'PL001';
   end if;
   if p_careful then
@@ -44,8 +46,12 @@ begin
       p_details => p_details, p_ran_ms => p_ran_ms);
   end if;
   return query
-    select x.id, x.attempt, case when x.n = any(v_busy) then null else not coalesce(x.n = any(v_stale), false) end, v.status::text
-    from unnest(p_jobs, p_attempts) with ordinality x(id, attempt, n) left join plait.job v on v.id = x.id order by x.n;
+    select x.id, x.attempt,
+           case when x.n = any(v_busy) then null else not coalesce(x.n = any(v_stale), false) end,
+           v.status::text
+    from unnest(p_jobs, p_attempts) with ordinality x(id, attempt, n)
+    left join plait.job v on v.id = x.id
+    order by x.n;
 exception when data_exception or program_limit_exceeded then
   raise exception 'result is not valid JSON: %', sqlerrm using errcode = 'PL001';
 end $$;

@@ -9,6 +9,8 @@
 create or replace function plait._event_wait_is_over(p_wait plait.event_waits) returns boolean
 language sql stable as $$
   select not exists (select from plait.live l where l.job_id = p_wait.job_id)
-    or coalesce((select bool_and(s.done or s.error is not null) from plait.steps s
-                 where s.job_id = p_wait.job_id and s.branch = p_wait.branch and s.name = 'signal ' || p_wait.signal), false)
-$$;
+         or coalesce((select bool_and(s.done or s.error is not null)
+                      from plait.steps s
+                      where s.job_id = p_wait.job_id and s.branch = p_wait.branch
+                        and s.name = 'signal ' || p_wait.signal),
+                     false) $$;

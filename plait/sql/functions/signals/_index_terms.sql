@@ -1,4 +1,5 @@
--- _index_terms: index terms of a JSON object: its top-level text, number and boolean fields, in order.
+-- _index_terms: index terms of a JSON object: its top-level text, number and boolean fields, in
+-- order.
 --
 --   moves    nothing
 --   locks    nothing
@@ -8,7 +9,12 @@
 -- Equal numbers have the same term, as `@>` treats them as equal.
 create or replace function plait._index_terms(p_data jsonb) returns text[]
 language sql immutable as $$
-  select coalesce(array_agg(md5(e.key || '=' || case jsonb_typeof(e.value) when 'number' then trim_scale((e.value #>> '{}')::numeric)::text
-                                                else e.value::text end) order by e.key), '{}')
-  from jsonb_each(p_data) e where jsonb_typeof(e.value) in ('string', 'number', 'boolean')
-$$;
+  select coalesce(
+    array_agg(md5(e.key || '='
+                  || case jsonb_typeof(e.value) when 'number' then
+                                                  trim_scale((e.value #>> '{}')::numeric)::text
+                          else e.value::text end)
+              order by e.key),
+    '{}')
+  from jsonb_each(p_data) e
+  where jsonb_typeof(e.value) in ('string', 'number', 'boolean') $$;

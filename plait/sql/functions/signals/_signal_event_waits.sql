@@ -17,7 +17,9 @@ declare
   v_id   uuid;
   w      plait.event_waits;
 begin
-  if not exists (select from plait.event_waits e where e.tenant_id = p_event.tenant_id and e.name = p_event.name and not e.told) then
+  if not exists (select from plait.event_waits e
+                 where e.tenant_id = p_event.tenant_id and e.name = p_event.name
+                   and not e.told) then
     return true;
   end if;
   begin
@@ -43,7 +45,8 @@ begin
       delete from plait.event_waits e where e.job_id = w.job_id and e.signal = w.signal;
     else
       insert into plait.signals (job_id, id, tenant_id, sent_at, name, payload)
-      values (w.job_id, v_id, w.tenant_id, plait._now_after_xid(), w.signal, p_event.data) on conflict do nothing;
+      values (w.job_id, v_id, w.tenant_id, plait._now_after_xid(), w.signal, p_event.data)
+      on conflict do nothing;
       update plait.event_waits e set told = true where e.job_id = w.job_id and e.signal = w.signal;
     end if;
   end loop;

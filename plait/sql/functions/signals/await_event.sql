@@ -9,7 +9,8 @@
 -- been sent and is not consumed. Rows of the job's ended steps are removed. Returns false when the
 -- lease is lost. May be sent again.
 create or replace function plait.await_event(
-  p_worker int, p_job uuid, p_attempt int, p_branch text, p_signal text, p_event text, p_match json default '{}'
+  p_worker int, p_job uuid, p_attempt int, p_branch text, p_signal text, p_event text,
+  p_match json default '{}'
 ) returns boolean
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
 declare v_tenant uuid;
@@ -18,15 +19,20 @@ begin
   if p_match is null or json_typeof(p_match) <> 'object' or octet_length(p_match::text) > 8192 then
     raise exception 'match must be a JSON object of at most 8 KiB' using errcode = 'PL001';
   end if;
-  select tenant_id into v_tenant from plait.live
-    where job_id = p_job and attempt = p_attempt and state = 'running' and worker = p_worker for key share;
+  select tenant_id into v_tenant
+  from plait.live
+  where job_id = p_job and attempt = p_attempt and state = 'running' and worker = p_worker
+  for key share;
   if not found then
     return false;
   end if;
-  delete from plait.event_waits w where w.job_id = p_job and w.signal <> p_signal and plait._event_wait_is_over(w);
+  delete from plait.event_waits w
+  where w.job_id = p_job and w.signal <> p_signal and plait._event_wait_is_over(w);
   insert into plait.event_waits (job_id, tenant_id, at, branch, signal, name, index_term, match)
-  select p_job, v_tenant, plait.now(), p_branch, p_signal, p_event, coalesce((plait._index_terms(p_match::jsonb))[1], ''), p_match::jsonb
-  where not exists (select from plait.signals g where g.job_id = p_job and g.name = p_signal and not g.consumed)
+  select p_job, v_tenant, plait.now(), p_branch, p_signal, p_event,
+         coalesce((plait._index_terms(p_match::jsonb))[1], ''), p_match::jsonb
+  where not exists (
+    select from plait.signals g where g.job_id = p_job and g.name = p_signal and not g.consumed)
   on conflict do nothing;
   return true;
 end $$;

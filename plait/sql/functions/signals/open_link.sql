@@ -8,7 +8,8 @@
 -- Until it expires. Returns false when the lease is lost. May be sent again: an existing token
 -- stays as it is.
 create or replace function plait.open_link(
-  p_worker int, p_job uuid, p_attempt int, p_hash text, p_signal text, p_payload json, p_expires_s float8, p_message text, p_button text
+  p_worker int, p_job uuid, p_attempt int, p_hash text, p_signal text, p_payload json,
+  p_expires_s float8, p_message text, p_button text
 ) returns boolean
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
@@ -17,18 +18,24 @@ declare
 begin
   perform plait._require_read_committed();
   if octet_length(p_payload::text) > 1048576 then
-    raise exception 'the payload of an approval link must be JSON of at most 1 MiB' using errcode = 'PL001';
+    raise exception 'the payload of an approval link must be JSON of at most 1 MiB'
+      using errcode = 'PL001';
   end if;
   if p_expires_s is null or p_expires_s <= 0 then
-    raise exception 'the time until an approval link expires must be more than 0' using errcode = 'PL012';
+    raise exception 'the time until an approval link expires must be more than 0'
+      using errcode = 'PL012';
   end if;
-  select tenant_id into v_tenant from plait.live
-    where job_id = p_job and attempt = p_attempt and state = 'running' and worker = p_worker for key share;
+  select tenant_id into v_tenant
+  from plait.live
+  where job_id = p_job and attempt = p_attempt and state = 'running' and worker = p_worker
+  for key share;
   if not found then
     return false;
   end if;
-  insert into plait.job_tokens (hash, tenant_id, job_id, created_at, expires_at, kind, signal, message, button, payload)
-  values (p_hash, v_tenant, p_job, v_now, v_now + make_interval(secs => p_expires_s), 'signal', p_signal, p_message, p_button, p_payload)
+  insert into plait.job_tokens (
+    hash, tenant_id, job_id, created_at, expires_at, kind, signal, message, button, payload)
+  values (p_hash, v_tenant, p_job, v_now, v_now + make_interval(secs => p_expires_s), 'signal',
+          p_signal, p_message, p_button, p_payload)
   on conflict do nothing;
   return true;
 end $$;

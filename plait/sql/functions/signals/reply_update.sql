@@ -6,8 +6,10 @@
 --   called   plait.store.signals.reply_update
 --
 -- The first reply counts. Returns false when the lease is lost. May be sent again.
-create or replace function plait.reply_update(p_worker int, p_job uuid, p_attempt int, p_id uuid, p_value json default null, p_error text default null)
-returns boolean
+create or replace function plait.reply_update(
+  p_worker int, p_job uuid, p_attempt int, p_id uuid, p_value json default null,
+  p_error text default null
+) returns boolean
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare v_tenant uuid;
 begin
@@ -15,8 +17,10 @@ begin
   if octet_length(p_value::text) > 1048576 then
     raise exception 'the reply to an update must be JSON of at most 1 MiB' using errcode = 'PL001';
   end if;
-  select tenant_id into v_tenant from plait.live
-    where job_id = p_job and attempt = p_attempt and state = 'running' and worker = p_worker for key share;
+  select tenant_id into v_tenant
+  from plait.live
+  where job_id = p_job and attempt = p_attempt and state = 'running' and worker = p_worker
+  for key share;
   if not found then
     return false;
   end if;

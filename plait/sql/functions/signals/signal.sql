@@ -16,7 +16,8 @@
 -- A job that waits for it resumes. Sent again with the same id it is the same signal. Returns the
 -- job's status afterwards.
 create or replace function plait.signal(
-  p_job uuid, p_name text, p_payload json default null, p_tenant uuid default null, p_id uuid default null
+  p_job uuid, p_name text, p_payload json default null, p_tenant uuid default null,
+  p_id uuid default null
 ) returns text
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
@@ -39,9 +40,11 @@ begin
     raise exception 'there is no job %', p_job using errcode = 'PL008';
   end if;
   insert into plait.signals (job_id, id, tenant_id, sent_at, name, payload)
-  values (p_job, coalesce(p_id, plait.uuidv7()), v_tenant, v_now, p_name, p_payload) on conflict do nothing;
+  values (p_job, coalesce(p_id, plait.uuidv7()), v_tenant, v_now, p_name, p_payload)
+  on conflict do nothing;
   if found and plait._waits_for_signal(l, p_name) then
-    update plait.live set state = 'queued', run_at = plait.now(), wait_on = null, wake_at = null where job_id = p_job;
+    update plait.live set state = 'queued', run_at = plait.now(), wait_on = null, wake_at = null
+    where job_id = p_job;
     perform plait._wake_workers(array[l.queue], true);
     return 'queued';
   end if;

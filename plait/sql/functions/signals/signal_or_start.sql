@@ -32,11 +32,13 @@
 -- Returns the job's id, and whether it was started. If a job ends between the two steps, the next
 -- one is started. Sent again with the same ids it is the same job and the same signal.
 create or replace function plait.signal_or_start(
-  p_id uuid, p_definition text, p_payload text, p_dedupe_key text, p_signal text, p_signal_payload json default null, p_signal_id uuid default null,
-  p_tenant uuid default null, p_queue text default null, p_priority int default null, p_max_attempts int default null,
-  p_scheduled_for timestamptz default null, p_delay_s float8 default null, p_timeout_s float8 default null, p_limit_key text default null,
-  p_correlation_id text default null, p_in_transaction boolean default true, p_wait_ms int default 5000, p_defaults json default null,
-  out o_job uuid, out o_started boolean
+  p_id uuid, p_definition text, p_payload text, p_dedupe_key text, p_signal text,
+  p_signal_payload json default null, p_signal_id uuid default null, p_tenant uuid default null,
+  p_queue text default null, p_priority int default null, p_max_attempts int default null,
+  p_scheduled_for timestamptz default null, p_delay_s float8 default null,
+  p_timeout_s float8 default null, p_limit_key text default null,
+  p_correlation_id text default null, p_in_transaction boolean default true,
+  p_wait_ms int default 5000, p_defaults json default null, out o_job uuid, out o_started boolean
 )
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
@@ -69,5 +71,6 @@ begin
       end if;
     end;
   end loop;
-  raise exception 'the jobs that hold the dedupe key keep ending: try again' using errcode = 'PL016';
+  raise exception 'the jobs that hold the dedupe key keep ending: try again'
+    using errcode = 'PL016';
 end $$;

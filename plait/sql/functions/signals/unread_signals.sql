@@ -6,16 +6,21 @@
 --   called   plait.store.jobs.unread_signals, users
 --
 --   select * from plait.unread_signals(:'job');
-create or replace function plait.unread_signals(p_job uuid, p_tenant uuid default null, p_all boolean default false)
-returns table (name text, signals int, first_sent_at timestamptz)
+create or replace function plait.unread_signals(
+  p_job uuid, p_tenant uuid default null, p_all boolean default false
+) returns table (name text, signals int, first_sent_at timestamptz)
 language plpgsql stable security definer set search_path = plait, pg_temp as $$
 #variable_conflict use_column
 declare v_tenant uuid := plait._tenant_or_all(p_tenant, p_all);
 begin
-  if not exists (select from plait.jobs j where j.id = p_job and (v_tenant is null or j.tenant_id = v_tenant)) then
+  if not exists (select from plait.jobs j
+                 where j.id = p_job and (v_tenant is null or j.tenant_id = v_tenant)) then
     raise exception 'there is no job %', p_job using errcode = 'PL008';
   end if;
   return query
-    select s.name::text, count(*)::int, min(s.sent_at) from plait.signals s where s.job_id = p_job and not s.consumed
-    group by s.name order by s.name limit 100;
+    select s.name::text, count(*)::int, min(s.sent_at)
+    from plait.signals s
+    where s.job_id = p_job and not s.consumed
+    group by s.name
+    order by s.name limit 100;
 end $$;

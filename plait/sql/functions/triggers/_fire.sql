@@ -11,13 +11,15 @@
 -- payload. Only jobs of this trigger count: not those enqueued by hand, and not a trial of the
 -- trigger.
 create or replace function plait._fire(
-  t plait.triggers, p_now timestamptz, p_instant timestamptz, p_event uuid, p_payload json, p_dedupe_key text,
-  p_correlation_id text, p_limit_key text, p_error text, p_held uuid default null, out o_outcome text, out o_job uuid
+  t plait.triggers, p_now timestamptz, p_instant timestamptz, p_event uuid, p_payload json,
+  p_dedupe_key text, p_correlation_id text, p_limit_key text, p_error text,
+  p_held uuid default null, out o_outcome text, out o_job uuid
 )
 language plpgsql as $$
 declare
   v_fire   uuid := coalesce(p_held, plait.uuidv7());
-  v_window text := coalesce(p_dedupe_key, case when p_event is not null then md5(p_payload::text) end);
+  v_window text := coalesce(
+    p_dedupe_key, case when p_event is not null then md5(p_payload::text) end);
   v_held   json;
   v_error  text := p_error;
   v_due    timestamptz;
@@ -43,16 +45,24 @@ begin
   end if;
   if o_outcome = 'enqueued' and t.overlap <> 'allow' and p_held is null
      and (exists (select from plait.live l where l.job_id = t.last_job_id)
-          or t.overlap = 'queue' and exists (select from plait.fires f where f.trigger_id = t.id and f.outcome = 'held')) then
+          or t.overlap = 'queue'
+             and exists (select from plait.fires f
+                         where f.trigger_id = t.id and f.outcome = 'held')) then
     o_outcome := case when t.overlap = 'queue'
-                       and (select count(*) from plait.fires f where f.trigger_id = t.id and f.outcome = 'held') < 100
-                      then 'held' else 'skipped' end;
-    v_held := case when o_outcome = 'held' then json_build_object(
-      'payload', p_payload, 'dedupe_key', p_dedupe_key, 'correlation_id', p_correlation_id, 'limit_key', p_limit_key) end;
+                           and (select count(*)
+                                from plait.fires f
+                                where f.trigger_id = t.id and f.outcome = 'held') < 100 then 'held'
+                      else 'skipped' end;
+    v_held := case when o_outcome = 'held' then
+                     json_build_object(
+                       'payload', p_payload, 'dedupe_key', p_dedupe_key,
+                       'correlation_id', p_correlation_id, 'limit_key', p_limit_key) end;
   end if;
   if o_outcome = 'enqueued' then
     -- The same for every process that computes it: from the trigger and the instant.
-    v_due := p_instant + make_interval(secs => t.jitter_s * ((hashtextextended(t.id::text || extract(epoch from p_instant), 0) & 1048575) / 1048576.0));
+    v_due := p_instant + make_interval(
+      secs => t.jitter_s * (
+        (hashtextextended(t.id::text || extract(epoch from p_instant), 0) & 1048575) / 1048576.0));
     begin
       select e.existing into o_job from plait.enqueue_many(
         p_ids => array[v_id], p_definitions => array[t.definition],
@@ -63,7 +73,8 @@ begin
         p_timeouts_s => case when t.timeout_s is not null then array[t.timeout_s] end,
         p_dedupe_keys => case when p_dedupe_key is not null then array[p_dedupe_key] end,
         p_limit_keys => case when p_limit_key is not null then array[p_limit_key] end,
-        p_correlation_ids => case when p_correlation_id is not null then array[p_correlation_id] end,
+        p_correlation_ids => case when p_correlation_id is not null then
+                                    array[p_correlation_id] end,
         p_source => t.kind, p_in_transaction => false) e;
       if o_job is not null then
         o_outcome := 'deduplicated';
@@ -76,10 +87,14 @@ begin
       v_error := sqlerrm;
     end;
   end if;
-  update plait.fires set outcome = o_outcome, job_id = o_job, window_key = v_window, error = left(v_error, 2000), held = v_held
-    where id = v_fire;
+  update plait.fires set
+    outcome = o_outcome, job_id = o_job, window_key = v_window, error = left(v_error, 2000),
+    held = v_held
+  where id = v_fire;
   if o_outcome = 'enqueued' then
-    update plait.triggers set fired = fired + 1, last_at = coalesce(p_instant, p_now), last_job_id = o_job where id = t.id;
+    update plait.triggers set
+      fired = fired + 1, last_at = coalesce(p_instant, p_now), last_job_id = o_job
+    where id = t.id;
   elsif o_outcome = 'skipped' then
     update plait.triggers set skipped = skipped + 1 where id = t.id;
   end if;

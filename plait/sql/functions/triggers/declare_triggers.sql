@@ -16,14 +16,20 @@ declare
 begin
   perform plait._require_read_committed();
   for r in
-    select case when x.tenant is null then plait._tenant(null) else plait.tenant_id(x.tenant) end as tenant_id, x.label, x.settings
-    from json_to_recordset(p_triggers) x(tenant text, label text, settings json) order by 1, 2
+    select case when x.tenant is null then plait._tenant(null)
+                else plait.tenant_id(x.tenant) end as tenant_id,
+           x.label, x.settings
+    from json_to_recordset(p_triggers) x(tenant text, label text, settings json)
+    order by 1, 2
   loop
     v_kept := v_kept || plait._set_trigger(r.tenant_id, r.label, r.settings, 'code');
   end loop;
   update plait.triggers set deleted_at = plait.now(), revision = revision + 1
-    where id in (select id from plait.triggers where origin = 'code' and deleted_at is null and definition = any(p_definitions)
-                   and not id = any(v_kept) order by id for no key update);
+  where id in (select id
+               from plait.triggers
+               where origin = 'code' and deleted_at is null and definition = any(p_definitions)
+                 and not id = any(v_kept)
+               order by id for no key update);
   get diagnostics v_gone = row_count;
   return v_gone;
 end $$;

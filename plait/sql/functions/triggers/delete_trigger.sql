@@ -8,19 +8,23 @@
 --   p_trigger   id of the trigger
 --
 --   select plait.delete_trigger(:'trigger');
-create or replace function plait.delete_trigger(p_trigger uuid, p_tenant uuid default null) returns void
-language plpgsql security definer set search_path = plait, pg_temp as $$
+create or replace function plait.delete_trigger(p_trigger uuid, p_tenant uuid default null)
+returns void language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   v_tenant uuid := plait._tenant(p_tenant);
   t        plait.triggers;
 begin
-  select * into t from plait.triggers where id = p_trigger and tenant_id = v_tenant and deleted_at is null for no key update;
+  select * into t
+  from plait.triggers
+  where id = p_trigger and tenant_id = v_tenant and deleted_at is null for no key update;
   if not found then
     raise exception 'there is no trigger %', p_trigger using errcode = 'PL008';
   end if;
   if t.origin = 'code' then
-    raise exception 'trigger % is in code: remove it there, or pause it', quote_literal(t.label) using errcode = 'PL009';
+    raise exception 'trigger % is in code: remove it there, or pause it', quote_literal(t.label)
+      using errcode = 'PL009';
   end if;
   update plait.triggers set deleted_at = plait.now(), revision = revision + 1 where id = t.id;
-  update plait.fires set outcome = 'skipped', held = null where trigger_id = t.id and outcome = 'held';
+  update plait.fires set outcome = 'skipped', held = null
+  where trigger_id = t.id and outcome = 'held';
 end $$;

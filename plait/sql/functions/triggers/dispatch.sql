@@ -25,11 +25,16 @@ declare
 begin
   perform plait._require_read_committed();
   for e in select * from json_to_recordset(p_events) x(event uuid, fires json) order by event loop
-    select v.* into v_event from plait.events v where v.id = e.event and v.dispatched_at is null for update skip locked;
+    select v.* into v_event
+    from plait.events v
+    where v.id = e.event and v.dispatched_at is null for update skip locked;
     continue when not found;
-    select count(*) into v_held from (
-      select t.id from json_to_recordset(e.fires) x(trigger uuid, revision int)
-      join plait.triggers t on t.id = x.trigger and t.revision = x.revision and t.enabled and t.deleted_at is null
+    select count(*) into v_held
+    from (
+      select t.id
+      from json_to_recordset(e.fires) x(trigger uuid, revision int)
+      join plait.triggers t
+        on t.id = x.trigger and t.revision = x.revision and t.enabled and t.deleted_at is null
       for no key update of t skip locked) h;
     continue when v_held <> json_array_length(e.fires);
     if not plait._signal_event_waits(v_event) then
@@ -39,9 +44,12 @@ begin
     v_jobs := 0;
     v_error := null;
     for f in
-      select x.*, t as trigger_row, t.label from json_to_recordset(e.fires)
-        x(trigger uuid, payload json, dedupe_key text, correlation_id text, limit_key text, error text)
-      join plait.triggers t on t.id = x.trigger order by t.id
+      select x.*, t as trigger_row, t.label
+      from json_to_recordset(e.fires)
+           x(trigger uuid, payload json, dedupe_key text, correlation_id text, limit_key text,
+             error text)
+      join plait.triggers t on t.id = x.trigger
+      order by t.id
     loop
       select * into v_made from plait._fire(
         t => f.trigger_row, p_now => v_now, p_instant => null, p_event => e.event,
@@ -49,11 +57,18 @@ begin
         p_correlation_id => f.correlation_id, p_limit_key => f.limit_key, p_error => f.error);
       v_jobs := v_jobs + (v_made.o_outcome = 'enqueued')::int;
       if v_made.o_outcome = 'refused' then
-        v_error := concat_ws('; ', v_error, f.label || ': ' || (
-          select r.error from plait.fires r where r.tenant_id = (f.trigger_row).tenant_id and r.trigger_id = f.trigger and r.event_id = e.event));
+        v_error := concat_ws(
+          '; ', v_error,
+          f.label || ': '
+            || (
+              select r.error
+              from plait.fires r
+              where r.tenant_id = (f.trigger_row).tenant_id and r.trigger_id = f.trigger
+                and r.event_id = e.event));
       end if;
     end loop;
-    update plait.events set dispatched_at = v_now, jobs = v_jobs, error = left(v_error, 2000) where id = e.event;
+    update plait.events set dispatched_at = v_now, jobs = v_jobs, error = left(v_error, 2000)
+    where id = e.event;
     v_done := v_done + 1;
   end loop;
   return v_done;

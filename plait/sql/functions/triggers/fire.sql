@@ -11,8 +11,8 @@
 -- returned: read the schedule again. p_fires is a JSON array of {instant, payload, dedupe_key,
 -- correlation_id, limit_key, error}; p_error says why no instant can be computed.
 create or replace function plait.fire(
-  p_trigger uuid, p_revision int, p_cursor timestamptz, p_upto timestamptz, p_next timestamptz, p_fires json default '[]',
-  p_missed int default 0, p_error text default null
+  p_trigger uuid, p_revision int, p_cursor timestamptz, p_upto timestamptz, p_next timestamptz,
+  p_fires json default '[]', p_missed int default 0, p_error text default null
 ) returns int
 language plpgsql security definer set search_path = plait, pg_temp set lock_timeout = '20ms' as $$
 declare
@@ -22,8 +22,11 @@ declare
   f       record;
 begin
   perform plait._require_read_committed();
-  select * into t from plait.triggers where id = p_trigger and kind = 'schedule' and enabled and deleted_at is null
-    and revision = p_revision and cursor_at = p_cursor for no key update skip locked;
+  select * into t
+  from plait.triggers
+  where id = p_trigger and kind = 'schedule' and enabled and deleted_at is null
+    and revision = p_revision and cursor_at = p_cursor
+  for no key update skip locked;
   if not found then
     return null;
   end if;
@@ -31,11 +34,15 @@ begin
     raise exception 'a schedule cannot be advanced beyond now' using errcode = 'PL001';
   end if;
   for f in
-    select * from json_to_recordset(p_fires)
-      x(instant timestamptz, payload json, dedupe_key text, correlation_id text, limit_key text, error text) order by instant
+    select *
+    from json_to_recordset(p_fires)
+         x(instant timestamptz, payload json, dedupe_key text, correlation_id text, limit_key text,
+           error text)
+    order by instant
   loop
     if (f.instant > p_cursor and f.instant <= p_upto) is not true then
-      raise exception 'an instant must be between the cursor and now, got %', f.instant using errcode = 'PL001';
+      raise exception 'an instant must be between the cursor and now, got %', f.instant
+        using errcode = 'PL001';
     end if;
     v_fired := v_fired + coalesce(((plait._fire(
       t => t, p_now => v_now, p_instant => f.instant, p_event => null, p_payload => f.payload,
@@ -43,6 +50,8 @@ begin
       p_limit_key => f.limit_key, p_error => f.error)).o_outcome = 'enqueued')::int, 0);
     select * into t from plait.triggers where id = t.id;  -- its last job may be a new one
   end loop;
-  update plait.triggers set cursor_at = p_upto, next_at = p_next, missed = missed + p_missed, error = left(p_error, 2000) where id = t.id;
+  update plait.triggers set
+    cursor_at = p_upto, next_at = p_next, missed = missed + p_missed, error = left(p_error, 2000)
+  where id = t.id;
   return v_fired;
 end $$;

@@ -20,12 +20,19 @@ begin
   end if;
   v_now := plait._now_after_xid();
   for t in
-    select * from plait.triggers g
-    where g.id in (select h.trigger_id from plait.fires h where h.outcome = 'held') and g.enabled and g.deleted_at is null
+    select *
+    from plait.triggers g
+    where g.id in (select h.trigger_id from plait.fires h where h.outcome = 'held') and g.enabled
+      and g.deleted_at is null
       and not exists (select from plait.live l where l.job_id = g.last_job_id)
-    order by random() limit p_limit for no key update skip locked   -- not always the same first, which may be locked
+    -- not always the same first, which may be locked
+    order by random()
+    limit p_limit for no key update skip locked
   loop
-    select * into f from plait.fires h where h.trigger_id = t.id and h.outcome = 'held' order by h.instant limit 1;
+    select * into f
+    from plait.fires h
+    where h.trigger_id = t.id and h.outcome = 'held'
+    order by h.instant limit 1;
     continue when not found;
     begin
       perform plait._fire(

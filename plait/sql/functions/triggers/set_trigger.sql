@@ -22,7 +22,8 @@
 --     '{"definition": "sync", "event_name": "folder.updated",
 --       "payload": {"path": "{{event.path}}"}}');
 create or replace function plait.set_trigger(
-  p_label text, p_settings json, p_tenant uuid default null, p_unchanged_since timestamptz default null, p_new boolean default false
+  p_label text, p_settings json, p_tenant uuid default null,
+  p_unchanged_since timestamptz default null, p_new boolean default false
 ) returns uuid
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare v_tenant uuid := plait._tenant(p_tenant);
@@ -32,9 +33,12 @@ begin
   end if;
   if p_new or p_unchanged_since is not null then
     perform plait._lock_tenant(v_tenant, 'triggers');
-    if exists (select from plait.triggers t where t.tenant_id = v_tenant and t.label = p_label and t.deleted_at is null
-               and (p_new or t.updated_at <> p_unchanged_since)) then
-      raise exception '%', case when p_new then 'a trigger with this label already exists' else 'the trigger was changed meanwhile: read it again' end
+    if exists (select from plait.triggers t
+               where t.tenant_id = v_tenant and t.label = p_label and t.deleted_at is null
+                 and (p_new or t.updated_at <> p_unchanged_since)) then
+      raise exception '%',
+        case when p_new then 'a trigger with this label already exists'
+             else 'the trigger was changed meanwhile: read it again' end
         using errcode = 'PL014';
     end if;
   end if;

@@ -22,9 +22,13 @@ begin
   end if;
   v_now := plait._now_after_xid();
   v_back := plait._release_running(p_worker, v_now, 'left', '{}', '{}');
-  update plait.workers set asleep = false, running = 0, prefetched = 0, seen_at = v_now,
-    state = case when exists (select from plait.live where worker = p_worker and state = 'running') then 'lost' else 'gone' end
-  where id = p_worker returning node into v_node;
+  update plait.workers set
+    asleep = false, running = 0, prefetched = 0, seen_at = v_now,
+    state = case when exists (select from plait.live
+                              where worker = p_worker and state = 'running') then 'lost'
+                 else 'gone' end
+  where id = p_worker
+  returning node into v_node;
   if v_node is not null then
     perform plait._update_node(v_node, 'left');
   end if;

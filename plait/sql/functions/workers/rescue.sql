@@ -14,11 +14,13 @@
 --
 -- A job that ran when its worker was lost may have caused the loss, or only have run beside the
 -- cause.
---   first loss    it is scheduled again within p_jitter_s, in its own lane, beside others (losses = 1)
+--   first loss    it is scheduled again within p_jitter_s, in its own lane, beside others (losses =
+--                 1)
 --   second loss   it is a suspect; all suspects of one lost worker are one group
 --   further ones  the suspects that ran on the lost worker are split into two new groups. A worker
 --                 runs suspects of one group at a time, so the cause is among them, and it is alone
---                 after log2(n) losses. Members that ran elsewhere, or did not run, keep their group
+--                 after log2(n) losses. Members that ran elsewhere, or did not run, keep their
+--                 group
 --   alone         only a loss while it was the only suspect on its worker counts; after
 --                 p_max_losses of these it is a dead letter (worker_lost)
 -- No loss counts as an attempt used. A job that comes back from a living worker is not a suspect
@@ -28,11 +30,12 @@
 --
 -- o_workers names the workers that this call has declared lost: their ids, hosts and process ids.
 create or replace function plait.rescue(
-  p_limit int default 1000, p_max_losses int default 3, p_cancel_grace_s float8 default 30, p_jitter_s float8 default 1,
-  out o_lost int, out o_requeued int, out o_dead int, out o_canceled int, out o_resumed int,
-  out o_workers text[]
+  p_limit int default 1000, p_max_losses int default 3, p_cancel_grace_s float8 default 30,
+  p_jitter_s float8 default 1, out o_lost int, out o_requeued int, out o_dead int,
+  out o_canceled int, out o_resumed int, out o_workers text[]
 )
-language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set lock_timeout = '500ms' as $$
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off
+set lock_timeout = '500ms' as $$
 declare
   v_now    timestamptz := plait.now();
   v_queues text[] := '{}';
@@ -55,13 +58,18 @@ begin
   o_lost := 0; o_requeued := 0; o_dead := 0; o_canceled := 0; o_resumed := 0;
 
   for v_lost in
-    select v as job, w.suspects, w.build from plait.workers w join plait.live v on v.worker = w.id and v.state = 'running'
-    where w.state = 'lost' order by w.id, v.job_id limit p_limit for update of v skip locked
+    select v as job, w.suspects, w.build
+    from plait.workers w
+    join plait.live v on v.worker = w.id and v.state = 'running'
+    where w.state = 'lost'
+    order by w.id, v.job_id limit p_limit for update of v skip locked
   loop
     l := v_lost.job;
     v_alone := l.lane like 'suspect%' and v_lost.suspects = 1;
     v_buried := v_alone and l.losses >= p_max_losses;
-    continue when (v_buried or l.cancel_requested is not null) and cardinality(plait._lock_affected_fan_outs(array[l.job_id])) = 0;  -- held: the next call
+    -- held: the next call
+    continue when (v_buried or l.cancel_requested is not null)
+      and cardinality(plait._lock_affected_fan_outs(array[l.job_id])) = 0;
     if l.cancel_requested is not null then
       perform plait._make_final(
         p_live => l, p_now => v_now, p_status => 'canceled', p_final => 'canceled',
@@ -69,11 +77,15 @@ begin
         p_error => coalesce(l.cancel_reason,
                             'its worker was lost after a cancellation was requested'));
       o_canceled := o_canceled + 1;
-      v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'canceled'::plait.status;
+      v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id;
+      v_finals := v_finals || 'canceled'::plait.status;
     elsif v_buried and l.tied and plait._has_open_children(l.job_id) then
-      perform plait._suspend(l, v_now, 'fan_out ' || l.job_id, null);   -- it becomes a dead letter when its children have ended
-      update plait.attempts set status = 'lost', reason = 'worker_lost', error = format('its worker was lost %s times while no other suspect ran on it', l.losses)
-        where job_id = l.job_id and attempt = l.attempt;
+      -- it becomes a dead letter when its children have ended
+      perform plait._suspend(l, v_now, 'fan_out ' || l.job_id, null);
+      update plait.attempts set
+        status = 'lost', reason = 'worker_lost',
+        error = format('its worker was lost %s times while no other suspect ran on it', l.losses)
+      where job_id = l.job_id and attempt = l.attempt;
       v_returned := v_returned || l.job_id;
       o_dead := o_dead + 1;
     elsif v_buried then
@@ -83,9 +95,11 @@ begin
         p_error => format('its worker was lost %s times while no other suspect ran on it',
                           l.losses));
       o_dead := o_dead + 1;
-      v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'dead_letter'::plait.status;
+      v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id;
+      v_finals := v_finals || 'dead_letter'::plait.status;
     else
-      if v_lost.build is not null and l.lane not like 'suspect%' and exists (select from plait.steps s where s.job_id = l.job_id) then
+      if v_lost.build is not null and l.lane not like 'suspect%'
+         and exists (select from plait.steps s where s.job_id = l.job_id) then
         l.lane := plait._lane(l.definition, l.tenant_id, l.limit_key, l.lane, v_lost.build);
       end if;
       if l.lane like 'suspect%' then
@@ -100,11 +114,19 @@ begin
         l.losses := 1;
       end if;
       v_wait := case when l.lane like 'suspect%' then 0 else random() * greatest(0, p_jitter_s) end;
-      update plait.live set state = case when v_wait > 0 then 'scheduled' else 'queued' end::plait.status, worker = null,
-        run_at = v_now + make_interval(secs => v_wait), lane = l.lane, losses = l.losses, suspect_group = l.suspect_group where job_id = l.job_id;
-      insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, reason, error, progress)
-      values (l.job_id, l.tenant_id, l.run_at, l.run_at, v_now, l.attempt, l.worker, 'lost', 'worker_lost', 'its worker was lost while it ran',
-              (select progress from plait.running_state r where r.job_id = l.job_id and r.attempt = l.attempt));
+      update plait.live set
+        state = case when v_wait > 0 then 'scheduled' else 'queued' end::plait.status,
+        worker = null, run_at = v_now + make_interval(secs => v_wait), lane = l.lane,
+        losses = l.losses, suspect_group = l.suspect_group
+      where job_id = l.job_id;
+      insert into plait.attempts (
+        job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, reason,
+        error, progress)
+      values (l.job_id, l.tenant_id, l.run_at, l.run_at, v_now, l.attempt, l.worker, 'lost',
+              'worker_lost', 'its worker was lost while it ran',
+              (select progress
+               from plait.running_state r
+               where r.job_id = l.job_id and r.attempt = l.attempt));
       delete from plait.running_state where job_id = l.job_id;
       o_requeued := o_requeued + 1;
       v_queues := v_queues || l.queue;
@@ -112,12 +134,17 @@ begin
   end loop;
 
   update plait.workers w set state = 'gone', running = 0, prefetched = 0
-    where w.state = 'lost' and not exists (select from plait.live v where v.worker = w.id and v.state = 'running');
+  where w.state = 'lost'
+    and not exists (select from plait.live v where v.worker = w.id and v.state = 'running');
 
   for l in
-    select v.* from plait.live v
-    where v.job_id in (select job_id from plait.live where cancel_requested < v_now - make_interval(secs => p_cancel_grace_s)
-                       union all select job_id from plait.live where cancel_by < v_now)
+    select v.*
+    from plait.live v
+    where v.job_id in (select job_id
+                       from plait.live
+                       where cancel_requested < v_now - make_interval(secs => p_cancel_grace_s)
+                       union all
+                       select job_id from plait.live where cancel_by < v_now)
     order by v.job_id limit p_limit for update skip locked
   loop
     continue when cardinality(plait._lock_affected_fan_outs(array[l.job_id])) = 0;
@@ -129,7 +156,8 @@ begin
         case when l.cancel_by is null then 'its handler did not stop when asked'
              else 'its handler did not end within its grace period' end));
     o_canceled := o_canceled + 1;
-    v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'canceled'::plait.status;
+    v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id;
+    v_finals := v_finals || 'canceled'::plait.status;
   end loop;
   if cardinality(v_ended) > 0 or v_returned is not null then
     perform plait._fan_in(
@@ -139,16 +167,25 @@ begin
     v_ended := '{}'; v_fans := '{}'; v_finals := '{}';
   end if;
 
-  -- Parents that were skipped because their rows were locked: their fan-out is decided, or has what they wait for (a stream's next).
+  -- Parents that were skipped because their rows were locked: their fan-out is decided, or has what
+  -- they wait for (a stream's next).
   for f in
-    select * from plait.fan_outs where id in (
+    select *
+    from plait.fan_outs
+    where id in (
       select id from plait.fan_outs where waited_for is not null and decided_at is not null
       union all
-      select id from plait.fan_outs where waited_for is not null and decided_at is null and succeeded + failed + canceled >= waited_for)
+      select id
+      from plait.fan_outs
+      where waited_for is not null and decided_at is null
+        and succeeded + failed + canceled >= waited_for)
     order by depth desc, id limit p_limit for no key update skip locked
   loop
-    continue when f.waited_for is null or f.decided_at is null and f.succeeded + f.failed + f.canceled < f.waited_for;  -- as it is now
-    continue when (f.strategy in ('nursery', 'after') or f.on_timeout is not null) and cardinality(plait._lock_affected_fan_outs(array[f.parent_id])) = 0;
+    -- as it is now
+    continue when f.waited_for is null
+      or f.decided_at is null and f.succeeded + f.failed + f.canceled < f.waited_for;
+    continue when (f.strategy in ('nursery', 'after') or f.on_timeout is not null)
+      and cardinality(plait._lock_affected_fan_outs(array[f.parent_id])) = 0;
     if f.decided_at is null then
       v_end := plait._apply_strategy(f, v_now);
     else
@@ -156,14 +193,17 @@ begin
       o_resumed := o_resumed + v_end.o_resumed::int;
     end if;
     if v_end.o_job is not null then
-      v_ended := v_ended || v_end.o_job; v_fans := v_fans || v_end.o_fan_out; v_finals := v_finals || v_end.o_final;
+      v_ended := v_ended || v_end.o_job; v_fans := v_fans || v_end.o_fan_out;
+      v_finals := v_finals || v_end.o_final;
     end if;
   end loop;
   if cardinality(v_ended) > 0 then
     perform plait._fan_in(v_now, v_ended, v_fans, v_finals);
   end if;
   for f in
-    select * from plait.fan_outs where serial and turn is null and decided_at is null and succeeded + failed + canceled < total
+    select *
+    from plait.fan_outs
+    where serial and turn is null and decided_at is null and succeeded + failed + canceled < total
     order by id limit p_limit for no key update skip locked
   loop
     perform plait._start_next_serial_child(f);
@@ -171,14 +211,24 @@ begin
   perform plait._enqueue_late_follow_ups(p_limit);
 
   with e as materialized (
-    select id from plait.workers where state = 'alive' and expires_at < v_now order by id for update skip locked
+    select id
+    from plait.workers
+    where state = 'alive' and expires_at < v_now
+    order by id for update skip locked
   ), w as (
-    update plait.workers w set state = 'lost', asleep = false,
-      suspects = (select count(*) from plait.live v where v.worker = w.id and v.state = 'running' and v.lane like 'suspect%')
-    from e where w.id = e.id and w.expires_at < v_now returning w.id, w.node, w.host, w.pid
+    update plait.workers w set
+      state = 'lost', asleep = false,
+      suspects = (select count(*)
+                  from plait.live v
+                  where v.worker = w.id and v.state = 'running' and v.lane like 'suspect%')
+    from e
+    where w.id = e.id and w.expires_at < v_now
+    returning w.id, w.node, w.host, w.pid
   )
-  select count(*), array_agg(distinct w.node order by w.node) filter (where w.node is not null), coalesce(array_agg(format('%s (%s:%s)', w.id, w.host, w.pid) order by w.id), '{}')
-    into o_lost, v_nodes, o_workers from w;
+  select count(*), array_agg(distinct w.node order by w.node) filter (where w.node is not null),
+         coalesce(array_agg(format('%s (%s:%s)', w.id, w.host, w.pid) order by w.id), '{}')
+  into o_lost, v_nodes, o_workers
+  from w;
   foreach v_node in array coalesce(v_nodes, '{}') loop
     perform plait._update_node(v_node, 'lost');
   end loop;

@@ -8,7 +8,8 @@
 --
 -- Returns the parent if it became final, with its own fan-out.
 create or replace function plait._apply_strategy(
-  p_fan_out plait.fan_outs, p_now timestamptz, out o_job uuid, out o_fan_out uuid, out o_final plait.status, out o_tied boolean
+  p_fan_out plait.fan_outs, p_now timestamptz, out o_job uuid, out o_fan_out uuid,
+  out o_final plait.status, out o_tied boolean
 ) language plpgsql as $$
 declare
   v_ended    int := p_fan_out.succeeded + p_fan_out.failed + p_fan_out.canceled;
@@ -24,14 +25,19 @@ begin
   if p_fan_out.strategy = 'nursery' then
     -- It is open until its parent waits for it: more children may come.
     if p_fan_out.id = p_fan_out.parent_id and p_fan_out.waited_for is not null then
-      -- A job that has returned waits for all its nurseries, also those that an error left: their outcomes were not read.
-      select sum(o.succeeded + o.failed + o.canceled), sum(o.failed + o.canceled), sum(o.total) into v_ended, v_lost, v_total from plait.fan_outs o
-        where o.parent_id = p_fan_out.parent_id and o.strategy = 'nursery' and o.decided_at is null;
+      -- A job that has returned waits for all its nurseries, also those that an error left: their
+      -- outcomes were not read.
+      select sum(o.succeeded + o.failed + o.canceled), sum(o.failed + o.canceled), sum(o.total)
+      into v_ended, v_lost, v_total
+      from plait.fan_outs o
+      where o.parent_id = p_fan_out.parent_id and o.strategy = 'nursery' and o.decided_at is null;
     end if;
     if v_ended = v_total and p_fan_out.waited_for is not null then
       v_decision := case when v_lost = 0 then 'succeeded' else 'failed' end;
     elsif v_ended = v_total and p_fan_out.id <> p_fan_out.parent_id then
-      select * into f from plait.fan_outs o where o.id = p_fan_out.parent_id and o.waited_for is not null;
+      select * into f
+      from plait.fan_outs o
+      where o.id = p_fan_out.parent_id and o.waited_for is not null;
       if found then
         r := plait._apply_strategy(f, p_now);
         o_job := r.o_job; o_fan_out := r.o_fan_out; o_final := r.o_final; o_tied := r.o_tied;
@@ -40,11 +46,13 @@ begin
           and p_fan_out.succeeded + p_fan_out.failed + p_fan_out.canceled < p_fan_out.total then
       update plait.fan_outs set cancel_due = true where id = p_fan_out.id;
     end if;
-  elsif p_fan_out.total - v_lost < p_fan_out.needed or v_lost > 0 and p_fan_out.on_node_failure = 'fail' then
+  elsif p_fan_out.total - v_lost < p_fan_out.needed
+        or v_lost > 0 and p_fan_out.on_node_failure = 'fail' then
     v_decision := 'failed';
   elsif p_fan_out.succeeded >= p_fan_out.needed and (p_fan_out.early or v_ended = p_fan_out.total)
         -- Nodes that skipped their part are no reason to proceed without those that may not.
-        and (p_fan_out.on_timeout is null or v_ended = p_fan_out.total or not plait._all_skipped(p_fan_out)) then
+        and (p_fan_out.on_timeout is null or v_ended = p_fan_out.total
+             or not plait._all_skipped(p_fan_out)) then
     v_decision := 'succeeded';
   elsif v_ended >= p_fan_out.waited_for then
     perform plait._resume_or_end_parent(p_fan_out, p_now);

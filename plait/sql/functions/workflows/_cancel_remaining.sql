@@ -10,20 +10,35 @@
 -- that have not started (since the workflow's last retry) are canceled; if the parent failed, also
 -- those that wait for a retry, unless they have children of their own. In a node job that succeeded
 -- only parts that do not run: a late node finishes its work.
-create or replace function plait._cancel_remaining(p_fan_out plait.fan_outs, p_now timestamptz, p_limit int default 10000) returns int
+create or replace function plait._cancel_remaining(
+  p_fan_out plait.fan_outs, p_now timestamptz, p_limit int default 10000
+) returns int
 language plpgsql set enable_seqscan = off as $$
 declare
-  v_orphans boolean := exists (select from plait.fan_outs o where o.id = p_fan_out.parent_id and o.parent_final is not null)
-                       or not exists (select from plait.live l where l.job_id = p_fan_out.parent_id);
+  v_orphans boolean := exists (select from plait.fan_outs o
+                               where o.id = p_fan_out.parent_id and o.parent_final is not null)
+    or not exists (select from plait.live l where l.job_id = p_fan_out.parent_id);
   v_nursery boolean := p_fan_out.strategy = 'nursery';
-  v_late    boolean := p_fan_out.on_timeout is not null and p_fan_out.decision = 'succeeded' and v_orphans
-    and (select a.final in ('succeeded', 'skipped') from plait.attempts a where a.job_id = p_fan_out.parent_id order by a.attempt desc limit 1);
-  v_pending boolean := v_late or v_nursery and not (v_orphans and p_fan_out.cancel_on_parent_failure);
-  v_reason  text := case when p_fan_out.on_timeout is not null then 'job_final' when not v_nursery then 'fan_out' when v_orphans then 'parent_failed' else 'sibling_failed' end;
-  v_error   text := case when p_fan_out.on_timeout is not null then 'its job ended without it' when v_nursery and not v_orphans then 'a sibling failed before it could start'
-                         when p_fan_out.decision = 'timeout' then 'its fan-out timed out'
-                         when p_fan_out.decision = 'failed' then 'its fan-out failed'
-                         when p_fan_out.cancel_late and p_fan_out.decision = 'succeeded' then 'its fan-out had succeeded before' else 'its parent ended' end;
+  v_late    boolean := p_fan_out.on_timeout is not null and p_fan_out.decision = 'succeeded'
+    and v_orphans
+    and (select a.final in ('succeeded', 'skipped')
+         from plait.attempts a
+         where a.job_id = p_fan_out.parent_id
+         order by a.attempt desc limit 1);
+  v_pending boolean := v_late
+    or v_nursery and not (v_orphans and p_fan_out.cancel_on_parent_failure);
+  v_reason  text := case when p_fan_out.on_timeout is not null then 'job_final'
+                         when not v_nursery then 'fan_out'
+                         when v_orphans then 'parent_failed'
+                         else 'sibling_failed' end;
+  v_error   text :=
+    case when p_fan_out.on_timeout is not null then 'its job ended without it'
+         when v_nursery and not v_orphans then 'a sibling failed before it could start'
+         when p_fan_out.decision = 'timeout' then 'its fan-out timed out'
+         when p_fan_out.decision = 'failed' then 'its fan-out failed'
+         when p_fan_out.cancel_late and p_fan_out.decision = 'succeeded' then
+           'its fan-out had succeeded before'
+         else 'its parent ended' end;
   v_jobs    uuid[];
   c         record;
 begin
@@ -31,19 +46,29 @@ begin
   if not found then
     return 0;   -- locked: the leader tries again
   end if;
-  v_jobs := array(select l.job_id from plait.live l
-                  where l.root_id = p_fan_out.root_id and l.fan_out_id = p_fan_out.id and l.cancel_requested is null and l.cancel_by is null
-                    and (not v_pending or l.state <> 'running' and (v_late or not plait._has_started(l.job_id) or v_orphans and l.state <> 'waiting' and not l.tied))
+  v_jobs := array(select l.job_id
+                  from plait.live l
+                  where l.root_id = p_fan_out.root_id and l.fan_out_id = p_fan_out.id
+                    and l.cancel_requested is null and l.cancel_by is null
+                    and (not v_pending
+                         or l.state <> 'running'
+                            and (v_late or not plait._has_started(l.job_id)
+                                 or v_orphans and l.state <> 'waiting' and not l.tied))
                   limit p_limit);
   if cardinality(v_jobs) > 0 then
     c := plait._cancel_rows(p_now, v_jobs, v_reason, v_error, p_free => true);
     update plait.fan_outs set cancel_due = true
-      where parent_id = any(c.o_canceled) and not cancel_due and succeeded + failed + canceled < total and strategy <> 'after';
+    where parent_id = any(c.o_canceled) and not cancel_due and succeeded + failed + canceled < total
+      and strategy <> 'after';
   end if;
   if cardinality(v_jobs) < p_limit
      and not exists (select from plait.live l
-                     where l.root_id = p_fan_out.root_id and l.fan_out_id = p_fan_out.id and l.cancel_requested is null and l.cancel_by is null
-                       and (not v_pending or l.state <> 'running' and (v_late or not plait._has_started(l.job_id) or v_orphans and l.state <> 'waiting' and not l.tied))) then
+                     where l.root_id = p_fan_out.root_id and l.fan_out_id = p_fan_out.id
+                       and l.cancel_requested is null and l.cancel_by is null
+                       and (not v_pending
+                            or l.state <> 'running'
+                               and (v_late or not plait._has_started(l.job_id)
+                                    or v_orphans and l.state <> 'waiting' and not l.tied))) then
     update plait.fan_outs set cancel_due = false where id = p_fan_out.id and cancel_due;
   end if;
   return cardinality(v_jobs);

@@ -1,4 +1,4 @@
--- _lock_affected_fan_outs: lock fan-outs that ending these jobs may change; return jobs that may end.
+-- _lock_affected_fan_outs: lock fan-outs affected by ending these jobs; return jobs that may end.
 --
 --   moves    nothing
 --   locks    fan-outs SKIP LOCKED. Never waits; the caller holds the jobs' live rows
@@ -21,20 +21,33 @@ begin
   with recursive up as (
     select j as origin, j as job from unnest(p_jobs) j
     union
-    select up.origin, f.parent_id from up cross join lateral (
+    select up.origin, f.parent_id
+    from up
+    cross join lateral (
       select o.* from plait.jobs j join plait.fan_outs o on o.id = j.fan_out_id where j.id = up.job
       union all
-      select o.* from plait.dependencies d join plait.fan_outs o on o.id = d.fan_out_id where d.on_id = up.job) f
-    where f.decided_at is null and f.waited_for is not null and (f.id = f.parent_id or f.strategy = 'after' or f.on_timeout is not null)
-       or f.decided_at is null and f.strategy = 'nursery'
-          and exists (select from plait.fan_outs o where o.id = f.parent_id and o.waited_for is not null)
+      select o.*
+      from plait.dependencies d
+      join plait.fan_outs o on o.id = d.fan_out_id
+      where d.on_id = up.job) f
+    where f.decided_at is null and f.waited_for is not null
+            and (f.id = f.parent_id or f.strategy = 'after' or f.on_timeout is not null)
+      or f.decided_at is null and f.strategy = 'nursery'
+         and exists (select from plait.fan_outs o
+                     where o.id = f.parent_id and o.waited_for is not null)
   )
-  select array_agg(x.origin), array_agg(x.id) into v_jobs, v_fans from (
-    select up.origin, f.id from up cross join lateral (
+  select array_agg(x.origin), array_agg(x.id) into v_jobs, v_fans
+  from (
+    select up.origin, f.id
+    from up
+    cross join lateral (
       select j.fan_out_id as id from plait.jobs j where j.id = up.job and j.fan_out_id is not null
       union all
-      select n.id from plait.jobs j join plait.fan_outs o on o.id = j.fan_out_id and o.strategy = 'nursery'
-        join plait.fan_outs n on n.id = o.parent_id where j.id = up.job
+      select n.id
+      from plait.jobs j
+      join plait.fan_outs o on o.id = j.fan_out_id and o.strategy = 'nursery'
+      join plait.fan_outs n on n.id = o.parent_id
+      where j.id = up.job
       union all
       select d.fan_out_id from plait.dependencies d where d.on_id = up.job
       union all
@@ -42,8 +55,13 @@ begin
   if v_fans is null then
     return p_jobs;
   end if;
-  v_locked := array(select o.id from plait.fan_outs o where o.id = any(v_fans) order by o.depth desc, o.id for no key update skip locked);
+  v_locked := array(select o.id
+                    from plait.fan_outs o
+                    where o.id = any(v_fans)
+                    order by o.depth desc, o.id for no key update skip locked);
   return array(
-    select j from unnest(p_jobs) j
-    where j <> all(array(select x.job from unnest(v_jobs, v_fans) x(job, fan) where x.fan <> all(v_locked))));
+    select j
+    from unnest(p_jobs) j
+    where j <> all(
+      array(select x.job from unnest(v_jobs, v_fans) x(job, fan) where x.fan <> all(v_locked))));
 end $$;

@@ -18,14 +18,20 @@ declare
 begin
   update plait.fan_outs o set
     decided_at = p_now, decision = p_decision, decided_ended = v_ended,
-    rule = case when o.on_timeout is null or not exists (select from plait.live l where l.job_id = o.parent_id)
-                then null  -- canceled as a whole, not decided by its nodes
-                when p_decision = 'failed' then case o.on_node_failure when 'fail' then 'node_failed' else 'quorum_lost' end
-                when p_decision = 'succeeded' and p_fan_out.succeeded >= o.needed then 'quorum' else 'timeout' end,
-    cancel_due = v_ended < o.total and (o.cancel_due or (p_decision <> 'succeeded' or o.cancel_late) and o.cancel_remaining),
+    rule = case when o.on_timeout is null
+                     or not exists (select from plait.live l where l.job_id = o.parent_id) then
+                  null  -- canceled as a whole, not decided by its nodes
+                when p_decision = 'failed' then
+                  case o.on_node_failure when 'fail' then 'node_failed' else 'quorum_lost' end
+                when p_decision = 'succeeded' and p_fan_out.succeeded >= o.needed then 'quorum'
+                else 'timeout' end,
+    cancel_due = v_ended < o.total
+      and (o.cancel_due or (p_decision <> 'succeeded' or o.cancel_late) and o.cancel_remaining),
     left_open = case when v_ended < o.total then
-      array(select (select j.fan_out_index from plait.jobs j where j.id = l.job_id) from plait.live l
-            where l.root_id = o.root_id and l.fan_out_id = o.id order by 1) end
+                       array(select (select j.fan_out_index from plait.jobs j where j.id = l.job_id)
+                             from plait.live l
+                             where l.root_id = o.root_id and l.fan_out_id = o.id
+                             order by 1) end
   where o.id = p_fan_out.id and o.decided_at is null
   returning o.* into f;
   if found and f.waited_for is not null then

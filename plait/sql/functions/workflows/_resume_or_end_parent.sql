@@ -11,7 +11,8 @@
 -- o_job: the parent if it became final, with its own fan-out; the caller counts it there.
 create or replace function plait._resume_or_end_parent(
   p_fan_out plait.fan_outs, p_now timestamptz,
-  out o_resumed boolean, out o_job uuid, out o_fan_out uuid, out o_final plait.status, out o_tied boolean
+  out o_resumed boolean, out o_job uuid, out o_fan_out uuid, out o_final plait.status,
+  out o_tied boolean
 ) language plpgsql as $$
 declare
   v_on text := 'fan_out ' || p_fan_out.id;
@@ -19,13 +20,18 @@ declare
   a    plait.attempts;
   n    record;
 begin
-  select * into l from plait.live v
-    where v.job_id = p_fan_out.parent_id and v.state = 'waiting' and v.wait_on in (v_on, 'several') for update skip locked;
+  select * into l
+  from plait.live v
+  where v.job_id = p_fan_out.parent_id and v.state = 'waiting' and v.wait_on in (v_on, 'several')
+  for update skip locked;
   o_resumed := found;
   if found then
     if p_fan_out.id = p_fan_out.parent_id then
-      select * into a from plait.attempts t where t.job_id = l.job_id and t.attempt = l.attempt;  -- how its handler ended
-      o_final := coalesce(p_fan_out.parent_final, case p_fan_out.decision when 'succeeded' then 'succeeded' else 'failed' end::plait.status);
+      -- how its handler ended
+      select * into a from plait.attempts t where t.job_id = l.job_id and t.attempt = l.attempt;
+      o_final := coalesce(
+        p_fan_out.parent_final,
+        case p_fan_out.decision when 'succeeded' then 'succeeded' else 'failed' end::plait.status);
       perform plait._make_final(
         p_live => l, p_now => p_now,
         p_status => case o_final when 'dead_letter' then 'failed'
@@ -60,7 +66,8 @@ begin
     if o_final is not null then
       o_job := l.job_id; o_fan_out := l.fan_out_id; o_tied := l.tied;
     end if;
-  elsif exists (select from plait.live v where v.job_id = p_fan_out.parent_id and v.wait_on in (v_on, 'several')) then
+  elsif exists (select from plait.live v
+                where v.job_id = p_fan_out.parent_id and v.wait_on in (v_on, 'several')) then
     return;  -- its row is locked: rescue tries again
   end if;
   update plait.fan_outs set waited_for = null where id = p_fan_out.id;

@@ -11,8 +11,10 @@ create or replace function plait._return_signals(p_job uuid, p_steps json) retur
 language sql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
   with undelivered as (
     select s.branch, s.name, s.occurrence, s.signal_id
-    from plait.steps s join json_to_recordset(p_steps) a(branch text, name text, occurrence int)
-      on s.job_id = p_job and s.branch = a.branch and s.name = a.name and s.occurrence = a.occurrence
+    from plait.steps s
+    join json_to_recordset(p_steps) a(branch text, name text, occurrence int)
+      on s.job_id = p_job and s.branch = a.branch and s.name = a.name
+        and s.occurrence = a.occurrence
     where s.signal_id is not null and s.name not like 'signal event %'
   ), forgotten as (
     update plait.steps s set signal_id = null from undelivered u

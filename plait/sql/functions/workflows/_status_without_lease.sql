@@ -7,8 +7,9 @@
 --
 -- For a call that finds no lease. A call that succeeded and whose reply was lost is sent
 -- again, and must get the same reply.
-create or replace function plait._status_without_lease(p_worker int, p_job uuid, p_attempt int) returns text
-language sql stable as $$
-  select case when exists (select from plait.attempts a where a.job_id = p_job and a.attempt = p_attempt and a.worker = p_worker
-                           and a.status = 'suspended') then 'suspended' else 'stale' end
-$$;
+create or replace function plait._status_without_lease(p_worker int, p_job uuid, p_attempt int)
+returns text language sql stable as $$
+  select case when exists (select from plait.attempts a
+                           where a.job_id = p_job and a.attempt = p_attempt and a.worker = p_worker
+                             and a.status = 'suspended') then 'suspended'
+              else 'stale' end $$;

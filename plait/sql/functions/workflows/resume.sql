@@ -11,8 +11,11 @@
 -- Also queues jobs whose row was held when an event was sent to them (_signal_event_waits).
 -- o_next_s: in how many seconds the next wait is due; those that are due and locked are not
 -- counted.
-create or replace function plait.resume(p_limit int default 1000, out o_resumed int, out o_timed_out int, out o_next_s float8)
-language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set lock_timeout = '500ms' as $$
+create or replace function plait.resume(
+  p_limit int default 1000, out o_resumed int, out o_timed_out int, out o_next_s float8
+)
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off
+set lock_timeout = '500ms' as $$
 declare
   v_now    timestamptz := plait.now();
   v_queues text[];
@@ -28,25 +31,39 @@ declare
 begin
   perform plait._require_read_committed();
   o_timed_out := 0;
-  for k in select * from plait.deadlines where due_at <= v_now order by due_at limit p_limit for update skip locked loop
+  for k in
+    select *
+    from plait.deadlines
+    where due_at <= v_now
+    order by due_at limit p_limit for update skip locked
+  loop
     select * into v_live from plait.live where job_id = k.job_id for update skip locked;
     if not found then
-      update plait.deadlines set due_at = null where job_id = k.job_id and not exists (select from plait.live v where v.job_id = k.job_id);
+      update plait.deadlines set due_at = null
+      where job_id = k.job_id and not exists (select from plait.live v where v.job_id = k.job_id);
       continue;
     end if;
-    continue when v_live.state = 'running' or cardinality(plait._lock_affected_fan_outs(array[v_live.job_id])) = 0;
+    continue when v_live.state = 'running'
+      or cardinality(plait._lock_affected_fan_outs(array[v_live.job_id])) = 0;
     v_error := plait._deadline_error(k.deadline_s, true);
     perform plait._make_final(
       p_live => v_live, p_now => v_now, p_status => 'timeout', p_final => 'failed',
       p_reason => 'deadline', p_error => v_error ->> 'error', p_failure => v_error -> 'failure');
     update plait.deadlines set due_at = null where job_id = k.job_id;
-    v_ended := v_ended || v_live.job_id; v_fans := v_fans || v_live.fan_out_id; v_finals := v_finals || 'failed'::plait.status;
+    v_ended := v_ended || v_live.job_id; v_fans := v_fans || v_live.fan_out_id;
+    v_finals := v_finals || 'failed'::plait.status;
     o_timed_out := o_timed_out + 1;
   end loop;
   with due as materialized (
-    select l.job_id from plait.live l where l.wake_at <= v_now order by l.wake_at limit p_limit for update skip locked
+    select l.job_id
+    from plait.live l
+    where l.wake_at <= v_now
+    order by l.wake_at limit p_limit for update skip locked
   ), u as (
-    update plait.live l set state = 'queued', run_at = plait._now_after_xid(), wait_on = null, wake_at = null from due where l.job_id = due.job_id
+    update plait.live l set
+      state = 'queued', run_at = plait._now_after_xid(), wait_on = null, wake_at = null
+    from due
+    where l.job_id = due.job_id
     returning l.queue
   )
   select count(*), array_agg(distinct queue) into o_resumed, v_queues from u;
@@ -69,12 +86,17 @@ begin
     order by depth desc, timeout_at limit p_limit for update skip locked
   loop
     -- A node job may end by this, and its own fan-out then counts it.
-    continue when f.on_timeout is not null and cardinality(plait._lock_affected_fan_outs(array[f.parent_id])) = 0;
-    e := plait._record_decision(f, v_now, case when f.on_timeout = 'proceed' or f.on_timeout = 'fail' and f.succeeded >= f.needed
-                                      then 'succeeded' else 'timeout' end);
+    continue when f.on_timeout is not null
+      and cardinality(plait._lock_affected_fan_outs(array[f.parent_id])) = 0;
+    e := plait._record_decision(
+      f, v_now,
+      case when f.on_timeout = 'proceed' or f.on_timeout = 'fail' and f.succeeded >= f.needed then
+             'succeeded'
+           else 'timeout' end);
     o_timed_out := o_timed_out + 1;
     if e.o_job is not null then
-      v_ended := v_ended || e.o_job; v_fans := v_fans || e.o_fan_out; v_finals := v_finals || e.o_final;
+      v_ended := v_ended || e.o_job; v_fans := v_fans || e.o_fan_out;
+      v_finals := v_finals || e.o_final;
     end if;
   end loop;
   if v_ended is not null then

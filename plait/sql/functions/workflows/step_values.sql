@@ -7,7 +7,8 @@
 --
 -- A page ends with the row by which its values reach p_bytes, and has at least one row.
 create or replace function plait.step_values(
-  p_worker int, p_job uuid, p_attempt int, p_branch text, p_name text, p_occurrence int, p_seq int, p_bytes int default 8388608
+  p_worker int, p_job uuid, p_attempt int, p_branch text, p_name text, p_occurrence int, p_seq int,
+  p_bytes int default 8388608
 ) returns table (branch text, name text, occurrence int, value text)
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
 #variable_conflict use_column
@@ -15,14 +16,17 @@ declare
   v_value json;
   v_bytes bigint := 0;
 begin
-  if not exists (select from plait.live l where l.job_id = p_job and l.attempt = p_attempt and l.worker = p_worker) then
+  if not exists (select from plait.live l
+                 where l.job_id = p_job and l.attempt = p_attempt and l.worker = p_worker) then
     return next;
     return;
   end if;
   for branch, name, occurrence, v_value in
-    select s.branch, s.name, s.occurrence, s.value from plait.steps s
+    select s.branch, s.name, s.occurrence, s.value
+    from plait.steps s
     where s.job_id = p_job and s.seq >= p_seq and s.value is not null
-    order by (s.branch, s.name, s.occurrence) = (p_branch, p_name, p_occurrence) desc, s.seq, s.branch, s.name, s.occurrence
+    order by (s.branch, s.name, s.occurrence) = (p_branch, p_name, p_occurrence) desc, s.seq,
+      s.branch, s.name, s.occurrence
   loop
     value := v_value;
     return next;
