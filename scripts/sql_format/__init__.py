@@ -11,7 +11,7 @@ functions and all blank lines, indented wrapped lines with tabs, indented commen
 too long.
 """
 
-from .comments import move_trailing_comments, wrap_comments
+from .comments import SUMMARY, move_trailing_comments, wrap_comments
 from .statements import break_statements
 from .tokens import WIDTH, tokenize
 
@@ -51,8 +51,9 @@ def faults(text: str) -> list[str]:
             found.append(f"line {token.line + 1}: {token.text}: write it in lower case")
         if token.kind == "string":
             strings[token.line] = max(strings.get(token.line, 0), len(token.text))
+    summary = SUMMARY.match(text) is not None
     return found + [
-        f"line {n}: {len(line)} columns: break it by hand"
+        f"line {n}: {len(line)} columns: {'shorten the summary' if n == 1 and summary else 'break it by hand'}"
         for n, line in enumerate(lines, 1)
         if len(line) > WIDTH and strings.get(n - 1, 0) < LONG_STRING
     ]

@@ -9,6 +9,8 @@ _LABEL = re.compile(r" *(?:\S+(?: \S+){0,3} {2,}(?=\S)|- )?")
 """The blanks or the label before a paragraph; its further lines are indented by as much."""
 _EXAMPLE = re.compile(r" {2,}(?:select|with|insert|update|delete|call)\b")
 """A statement in a comment is not prose: a person breaks it."""
+SUMMARY = re.compile(r"-- [a-z_]\w*: ")
+"""The first line of a function's file. The reference shows it, so it is one line."""
 _LEAST = 40
 """A comment is wrapped at the end of its line if this many columns are free there."""
 
@@ -51,6 +53,7 @@ def wrap_comments(text: str) -> str:
     lines = text.splitlines()
     own = {token.line for token in tokenize(text) if token.kind == "comment" and token.newline and not token.beside}
     comments = [n in own for n in range(len(lines))]
+    comments[0] = comments[0] and not SUMMARY.match(text)
     n = 0
     while n < len(lines):
         match = _LINE.match(lines[n]) if comments[n] and len(lines[n]) > WIDTH else None

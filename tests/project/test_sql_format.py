@@ -132,6 +132,12 @@ def test_a_long_comment_is_wrapped_within_its_paragraph_and_under_its_label() ->
     )
 
 
+def test_the_summary_of_a_function_is_one_line() -> None:
+    summary = "-- f: " + "words " * 20 + "end.\n"
+    assert format_sql(summary) == summary
+    assert faults(summary) == [f"line 1: {len(summary) - 1} columns: shorten the summary"]
+
+
 def test_an_example_in_a_comment_is_left_to_a_person() -> None:
     example = f"--   select plait.f({', '.join(f'argument_{n}' for n in range(10))});\n"
     assert format_sql(example) == example

@@ -1,5 +1,4 @@
--- definition_queues: the queues that new jobs of these definitions go to, with operators'
--- overrides.
+-- definition_queues: the queues of new jobs of these definitions, with operators' overrides.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,5 +1,4 @@
--- _index_terms: index terms of a JSON object: its top-level text, number and boolean fields, in
--- order.
+-- _index_terms: index terms of a JSON object: its top-level texts, numbers and booleans, in order.
 --
 --   moves    nothing
 --   locks    nothing
