@@ -5,7 +5,7 @@
 --   raises   PL001 for an invalid value
 --   called   _resolve_options
 create or replace function plait._caller_default(p_defaults json, p_definition text, p_setting text)
-returns text language plpgsql immutable strict as $$
+returns text language plpgsql immutable as $$
 declare v text := p_defaults -> p_definition ->> p_setting;
 begin
   if not (case p_setting when 'queue' then plait._is_queue_name(v)
