@@ -78,7 +78,7 @@ async def test_a_bulk_retry_leaves_what_can_not_be_retried(api: ApiClient, harne
     assert told["matched"] == 2
     await harness.store.definitions.define([{"name": "add"}])
     settlement = await _run(harness)
-    assert settlement.ending is AttemptOutcome.SUCCEEDED
+    assert settlement.outcome is AttemptOutcome.SUCCEEDED
     assert await harness.statuses([first, second]) == ["queued", "queued"]
 
 
@@ -191,7 +191,7 @@ async def test_a_slow_bulk_job_can_be_stopped_and_leaves_the_rest(
     while not ((await caller.ok("GET", f"/jobs/{told['job_id']}"))["progress"] or {}).get("done"):
         await asyncio.sleep(0.01)  # sleep: it reports by its own clock
     await caller.ok("POST", f"/jobs/{told['job_id']}/cancel")
-    assert (await running).ending is AttemptOutcome.CANCELED
+    assert (await running).outcome is AttemptOutcome.CANCELED
     assert sorted(await harness.statuses(jobs)) == ["canceled", "queued", "queued"]
     stopped = await caller.ok("GET", f"/jobs/{told['job_id']}")
     assert (stopped["status"], stopped["progress"]["done"]) == ("canceled", 1)
