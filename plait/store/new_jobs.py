@@ -14,7 +14,7 @@ from plait.store.named_arguments import named
 class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A new job, for every call that creates one. The tenant may be omitted only if the session has one; None means "not set".
 
-    Fan-outs and spawns accept a subset: `store.trees.CHILD_FIELDS` and `store.nurseries.SPAWN_FIELDS`. Their tenant, correlation id and
+    Fan-outs and spawns accept a subset: `store.workflows.CHILD_FIELDS` and `store.nurseries.SPAWN_FIELDS`. Their tenant, correlation id and
     source come from the parent.
     """
 
