@@ -91,4 +91,4 @@ create index buckets_full on plait.buckets (full_at);
 -- or lock these rows. limit <n>: shared by limits, see functions/claim/_try_limit.sql; wake <queue>: inserted by register_worker;
 -- endpoints <tenant> and triggers <tenant>: inserted when needed.
 create table plait.locks (name text collate "C" primary key);
-insert into plait.locks (name) select 'limit ' || n from generate_series(0, 1023) n union all values ('announce'), ('count_live'), ('roll_up');
+insert into plait.locks (name) select 'limit ' || n from generate_series(0, 1023) n union all values ('announce'), ('count_failures'), ('count_live'), ('roll_up');

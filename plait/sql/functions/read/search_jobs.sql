@@ -12,7 +12,7 @@
 -- p_scan of them (fewer if each row's payload or status must be read). If that ended the search,
 -- the last row has no job but `stopped`: send it as p_before to continue. A search key's index has
 -- the jobs that were created since it was declared; earlier ones are found by walking. p_error: a
--- fingerprint of failed jobs.
+-- fingerprint of failed jobs: from the leader's log of failures and the jobs that are not in it yet.
 create or replace function plait.search_jobs(
   p_tenant uuid default null, p_all boolean default false, p_statuses text[] default null, p_queue text default null,
   p_definition text default null, p_source text default null, p_worker int default null, p_correlation_id text default null,
@@ -41,6 +41,8 @@ declare
   v_key      text;
   v_value    text;
   v_from     uuid;
+  v_tenants  uuid[];
+  v_new      uuid[];
 begin
   begin
     v_statuses := p_statuses::plait.status[];
@@ -94,6 +96,18 @@ begin
       select l.job_id into v_stop from plait.live l where l.job_id < v_before and l.job_id > v_after
         order by l.job_id desc offset v_scan limit 1;
     end if;
+  elsif p_error is not null and v_statuses <@ '{failed,dead_letter}'
+        and plait._uncounted_failures(v_tenant) is not null then
+    v_way := 'error';
+    v_new := plait._uncounted_failures(v_tenant);
+    v_tenants := case when v_tenant is not null then array[v_tenant] else array(
+      select distinct g.tenant_id from plait.failure_groups g where g.fingerprint = p_error) end;
+    select s.job_id into v_stop from unnest(v_tenants) t cross join lateral (
+      select l.job_id from plait.failure_log l
+      where l.tenant_id = t and l.fingerprint = p_error and l.current
+        and l.job_id < v_before and l.job_id > v_after
+      order by l.job_id desc offset greatest(v_scan / 5 / greatest(cardinality(v_tenants), 1), 100) limit 1) s
+      order by s.job_id desc limit 1;
   elsif v_statuses <@ '{failed,dead_letter}' and v_tenant is not null then
     v_way := 'failed';
     select a.job_id into v_stop from plait.attempts a where a.final in ('failed', 'dead_letter') and a.tenant_id = v_tenant
@@ -133,6 +147,13 @@ begin
       union all
       select l.job_id from plait.live l where v_way = 'live' and v_statuses = '{running}' and l.state = 'running'
         and (v_tenant is null or l.tenant_id = v_tenant) and l.job_id < v_before and l.job_id > v_after
+      union all
+      (select l.job_id from plait.failure_log l where v_way = 'error' and l.tenant_id = any(v_tenants)
+         and l.fingerprint = p_error and l.current
+         and l.job_id < v_before and l.job_id >= coalesce(v_stop, v_after)
+       union
+       select n.id from unnest(v_new) n(id) where v_way = 'error'
+         and n.id < v_before and n.id >= coalesce(v_stop, v_after))
       union all
       select distinct a.job_id from plait.attempts a where v_way = 'failed' and a.final in ('failed', 'dead_letter')
         and a.tenant_id = v_tenant and a.job_id < v_before and a.job_id >= coalesce(v_stop, v_after)

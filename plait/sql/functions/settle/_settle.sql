@@ -129,6 +129,9 @@ begin
                                                             when 'canceled' then 'cancel_requested' end),
                c.error, c.traceback, c.failure, c.result::json
         from c returning 1
+      ), f as (
+        insert into plait.failure_changes (tenant_id, job_id)
+        select c.tenant_id, c.job_id from c where c.final in ('failed', 'dead_letter')
       )
       select count(*), (select array_agg(distinct queue) from c where final is null and delay_s <= 0),
              v_ended || (select array_agg(job_id) from c where final is not null),
