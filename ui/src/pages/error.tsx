@@ -212,10 +212,10 @@ const TENANTS: Column<FailureTenant>[] = [
 
 const WORKERS: Column<FailureWorker>[] = [
   {
-    key: "worker", title: "Worker", width: "100px",
+    key: "worker", title: "Worker", width: "76px",
     cell: (one) => (one.worker === null ? <span className="quiet">none</span> : <Link to="/jobs" search={jobsWith({ worker: String(one.worker) }) as never}>{one.worker}</Link>),
   },
-  { key: "host", title: "Host", width: "minmax(120px, 1fr)", cell: (one) => one.host ?? <span className="quiet">–</span> },
-  { key: "failures", title: "Failures", width: "100px", align: "right", cell: (one) => one.failures.toLocaleString() },
-  { key: "last", title: "Last seen", width: "130px", cell: (one) => <Time at={one.last_at} /> },
+  { key: "host", title: "Host", width: "minmax(90px, 1fr)", cell: (one) => one.host ?? <span className="quiet">–</span> },
+  { key: "failures", title: "Failures", width: "84px", align: "right", cell: (one) => one.failures.toLocaleString() },
+  { key: "last", title: "Last seen", width: "112px", cell: (one) => <Time at={one.last_at} /> },
 ];
