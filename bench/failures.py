@@ -17,7 +17,7 @@ import asyncpg
 
 from bench.server import Postgres
 from plait.model.ids import DEFAULT_TENANT, new_id
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.store import Store
 from plait.store.dev_login import DEV_LOGIN, ensure_dev_login
 from plait.store.migrate import migrate_connection
@@ -152,7 +152,8 @@ async def _settle(admin: asyncpg.Connection, store: Store) -> None:
         await store.jobs.enqueue_many(new)
         claimed = await store.workers.claim(worker, "fails", BATCH)
         outcomes = [
-            Settlement(one.job_id, one.attempt, Ending.FAILED, None, '{"error": "it broke"}', 0.01) for one in claimed
+            Settlement(one.job_id, one.attempt, AttemptOutcome.FAILED, None, '{"error": "it broke"}', 0.01)
+            for one in claimed
         ]
         began = time.perf_counter()
         await store.workers.settle(worker, outcomes)
