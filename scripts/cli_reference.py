@@ -22,6 +22,7 @@ EXAMPLES = {
     "after-restore": "plait after-restore --until 2030-01-31T12:00",
     "demo": "plait demo",
     "doctor": "plait doctor --json",
+    "jobs failures": "plait jobs failures --status dead_letter",
     "top": "plait top --by tenant --sort oldest",
     "bench": "plait bench --jobs 5000",
     "workers": "plait workers",

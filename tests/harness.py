@@ -74,6 +74,11 @@ _TABLES = (
     "depths",
     "minutes",
     "rolled",
+    "failure_changes",
+    "failure_log",
+    "failure_groups",
+    "failure_hours",
+    "failures_counted",
     "endpoints",
     "announcements",
     "announced",
@@ -238,6 +243,11 @@ class Harness:
 
     async def rescue(self, *, cancel_grace_s: float = 30, jitter_s: float = 0, limit: int = 1000) -> Rescued:
         return await self.store.leader.rescue(cancel_grace_s=cancel_grace_s, jitter_s=jitter_s, limit=limit)
+
+    async def count_failures(self) -> None:
+        """All failures that have changed."""
+        while (await self.store.leader.count_failures())[0]:
+            pass
 
     async def fire(self) -> None:
         """Fire all due schedules."""

@@ -117,6 +117,29 @@ INVARIANTS: Final = {
         union all
         select j.id from plait.jobs j where j.source in ('schedule', 'event') and j.created_at > plait.now() - interval '1 hour'
           and not exists (select from plait.fires f where f.job_id = j.id)""",
+    "each failure is in the log of failures, or will be": """
+        select a.job_id from plait.attempts a
+        left join plait.failure_log l on l.job_id = a.job_id and l.attempt = a.attempt
+        left join (select distinct job_id from plait.failure_changes) c on c.job_id = a.job_id
+        where a.final in ('failed', 'dead_letter') and l.job_id is null and c.job_id is null""",
+    "the log of failures knows which jobs were retried or deleted, or will": """
+        select l.job_id from plait.failure_log l
+        left join (select job_id, max(attempt) as last from plait.attempts group by 1) a on a.job_id = l.job_id
+        left join (select distinct job_id from plait.failure_changes) c on c.job_id = l.job_id
+        where l.current is distinct from (a.last = l.attempt) and c.job_id is null""",
+    "failures are counted as the log has them": """
+        select coalesce(g.last_job, l.job) from plait.failure_groups g
+        full join (select tenant_id, definition, fingerprint, status, count(*) as failures, count(*) filter (where current) as jobs,
+                          min(finished_at) as first_at, max(finished_at) as last_at,
+                          (array_agg(job_id order by finished_at desc, job_id desc))[1] as job
+                   from plait.failure_log group by 1, 2, 3, 4) l using (tenant_id, definition, fingerprint, status)
+        where (g.failures, g.jobs, g.first_at, g.last_at, g.last_job) is distinct from (l.failures, l.jobs, l.first_at, l.last_at, l.job)
+        union all
+        select l.job from plait.failure_hours h
+        full join (select tenant_id, definition, fingerprint, status, date_trunc('hour', finished_at, 'UTC') as hour, count(*) as failures,
+                          (array_agg(job_id))[1] as job
+                   from plait.failure_log group by 1, 2, 3, 4, 5) l using (tenant_id, definition, fingerprint, status, hour)
+        where h.failures is distinct from l.failures""",
     "a live row says of its tree what the job says": """
         select l.job_id from plait.live l join plait.jobs j on j.id = l.job_id
         where (l.root_id, l.fan_out_id) is distinct from (j.root_id, j.fan_out_id)""",

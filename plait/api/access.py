@@ -38,6 +38,7 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /jobs/history": VIEWER,
     "GET /jobs/latency": VIEWER,
     "GET /jobs/failures": VIEWER,
+    "GET /jobs/failures/{definition_key}/{fingerprint}": VIEWER,
     "POST /jobs/bulk": OPERATOR,
     "GET /jobs/{job_id}": VIEWER,
     "GET /jobs/{job_id}/attempts": VIEWER,

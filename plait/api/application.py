@@ -21,6 +21,7 @@ from plait.api import (
     embeds,
     endpoints,
     events,
+    failures,
     health,
     job_pages,
     job_streams,
@@ -71,7 +72,7 @@ _REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
 ROUTERS: Final = tuple(
     module.router
     for module in (
-        health, metrics, jobs, bulk, job_pages, job_streams, job_verbs, triggers, events, definitions, queues, workers, cluster, tenants, keys, audit,
+        health, metrics, jobs, bulk, failures, job_pages, job_streams, job_verbs, triggers, events, definitions, queues, workers, cluster, tenants, keys, audit,
         endpoints, connectors, worker_protocol, sessions, oidc, embeds, change_stream, artifacts, approvals,
     )
 )  # fmt: skip

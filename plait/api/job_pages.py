@@ -1,7 +1,7 @@
 """Details of a job: attempts, steps, its workflow, why it does not run; and statistics of all jobs."""
 
 from datetime import datetime, timedelta
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import Query, Response
@@ -39,7 +39,10 @@ class Summary(BaseModel):
         description="When the unfinished jobs were counted: now, or a few seconds ago if there are many."
     )
     counts: dict[Status, int] = Field(
-        description="Failed jobs and dead letters are counted up to 2,000, which means 2,000 or more."
+        description="Unfinished jobs, and jobs that are `failed` or `dead_letter` now: retried and deleted jobs are not counted."
+    )
+    failures_as_of: datetime | None = Field(
+        description="Failed jobs and dead letters are counted as of this time; null: not counted yet."
     )
     total_waiting: int
     running: int
@@ -57,6 +60,7 @@ async def summary(ask: Ask) -> Response:
     shown = {
         "at": found.at,
         "counts": counts,
+        "failures_as_of": found.failures_at,
         "total_waiting": counts[Status.WAITING],
         "running": counts[Status.RUNNING],
         "oldest_queued_s": found.oldest_queued_s,
@@ -90,35 +94,6 @@ async def history(
     """List outcomes over time, for charts: from the leader's counts, up to 90 days back. Empty intervals are omitted."""
     rows = await ask.store.statistics.history(**ask.scope, start=start, step=timedelta(seconds=step_seconds))
     return Json({"items": [Stretch.of(row) for row in rows], "next": None})
-
-
-class Failure(Shape):
-    """Failures of one definition with similar errors."""
-
-    FROM: ClassVar[dict[str, str]] = names.FAILURE
-
-    definition_key: str
-    fingerprint: str = Field(description="Fingerprint of similar errors: `GET /jobs?error=…` lists their jobs.")
-    error: str | None = Field(description="The newest error.")
-    jobs: int
-    dead_letters: int = Field(description="Number of dead letters.")
-    first_at: datetime
-    last_at: datetime
-    last_job_id: UUID
-
-
-@router.get("/jobs/failures", response_model=Page[Failure])
-async def failures(
-    ask: Ask,
-    start: Annotated[AwareDatetime | None, Query(description="Start. Default: a day ago.")] = None,
-    status: Annotated[list[Literal["failed", "dead_letter"]] | None, Query(max_length=2)] = None,
-    limit: Limit = 50,
-) -> Response:
-    """List the most frequent failures by definition and error, of the newest 2,000."""
-    rows = await ask.store.statistics.failures(
-        **ask.scope, start=start, statuses=list(status) if status else None, limit=limit
-    )
-    return Json({"items": [Failure.of(row) for row in rows], "next": None})
 
 
 class Latency(Shape):

@@ -21,7 +21,7 @@ from plait.api.problems import Refused
 BUILT: Final = Path(__file__).with_name("static")
 
 PAGES: Final = (
-    "login", "jobs", "workflows", "triggers", "events", "definitions", "queues", "workers", "dead-letters", "tenants", "audit", "keys",
+    "login", "jobs", "workflows", "triggers", "events", "definitions", "queues", "workers", "dead-letters", "errors", "tenants", "audit", "keys",
 )  # fmt: skip
 """The first part of each address in ui/src/router.tsx; a test compares them."""
 

@@ -28,6 +28,7 @@ from plait.cli import (
     enqueue,
     errors,
     events,
+    job_failures,
     jobs,
     keys,
     leader,
@@ -67,6 +68,7 @@ for module in (
 ):
     module.register(app)
 workflows.register(jobs.group)
+job_failures.register(jobs.group)
 trigger_firings.register(triggers.group)
 for group in (jobs, queues, tenants, definitions, triggers, events, keys, endpoints, connectors):
     app.add_typer(group.group)

@@ -132,7 +132,7 @@ async def list_(
                 row.queue,
                 f"{row.attempts_used}/{row.max_attempts}",
                 row.created_at,
-                _brief(row.error) if row.status is not Status.SUCCEEDED else None,
+                brief(row.error) if row.status is not Status.SUCCEEDED else None,
             )
             for row in rows
         ],
@@ -144,7 +144,7 @@ async def list_(
         say(f"There may be more: --before {rows[-1].id}")
 
 
-def _brief(error: str | None) -> str | None:
+def brief(error: str | None) -> str | None:
     """On a terminal, the beginning: `jobs show` has the rest."""
     return shorten(error, 160, placeholder=" …") if error and is_terminal() else error
 

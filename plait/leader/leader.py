@@ -9,7 +9,7 @@ import asyncpg
 
 from plait.leader.announce import Announce
 from plait.leader.archive import Archive
-from plait.leader.count import Count, RollUp
+from plait.leader.count import Count, CountFailures, RollUp
 from plait.leader.dispatch import Dispatch
 from plait.leader.fire import Fire
 from plait.leader.metrics import LeaderMetrics
@@ -64,6 +64,7 @@ class Leader:
             Rescue(),
             _prune(app.settings, retention),
             Count(),
+            CountFailures(),
             RollUp(),
             Announce(),
             *([Sweep(objects)] if (objects := app.target.objects(app.settings.artifacts)) else []),

@@ -35,10 +35,11 @@ grant execute on function
   plait.signal, plait.cancel_tree, plait.retry_tree, plait.fork, plait.list_steps,
   plait.job_history, plait.unread_signals, plait.job_info, plait.spawn, plait.after,
   plait.get_job, plait.get_outcomes, plait.list_jobs, plait.search_jobs, plait.list_fan_outs,
-  plait.list_children, plait.fan_out_load, plait.overview, plait.failures, plait.latency,
-  plait.list_attempts, plait.job_times, plait.explain_job, plait.set_trigger, plait.delete_trigger,
-  plait.list_triggers, plait.list_fires, plait.emit, plait.list_events, plait.job_nodes,
-  plait.follow, plait.open_stream, plait.signal_or_start
+  plait.list_children, plait.fan_out_load, plait.overview, plait.failures, plait.failure_group,
+  plait.failure_history, plait.failure_workers, plait.latency, plait.list_attempts, plait.job_times,
+  plait.explain_job, plait.set_trigger, plait.delete_trigger, plait.list_triggers, plait.list_fires,
+  plait.emit, plait.list_events, plait.job_nodes, plait.follow, plait.open_stream,
+  plait.signal_or_start
   to plait_client, plait_tenant, plait_admin;
 
 grant execute on function plait.register_artifact, plait.find_artifact
@@ -63,8 +64,8 @@ grant execute on function
   plait.register_worker, plait.define, plait.definition_queues, plait.cycle, plait.settle,
   plait.claim, plait.heartbeat, plait.progress, plait.log_attempt, plait.worker_key, plait.leave,
   plait.elect, plait.promote, plait.rescue, plait.prune, plait.sweep_artifacts, plait.count_live,
-  plait.roll_up, plait.open_fan_out, plait.await_steps, plait.save_steps, plait.drop_steps,
-  plait.abandon_fan_outs, plait.resume_steps, plait.step_values, plait.gather,
+  plait.count_failures, plait.roll_up, plait.open_fan_out, plait.await_steps, plait.save_steps,
+  plait.drop_steps, plait.abandon_fan_outs, plait.resume_steps, plait.step_values, plait.gather,
   plait.continue_as_new, plait.resume, plait.resume_missed, plait.release_builds,
   plait.cancel_remaining, plait.spawn_many, plait.after_many, plait.open_nursery,
   plait.list_dependencies, plait.declare_triggers, plait.due_schedules, plait.fire,

@@ -21,6 +21,7 @@ from plait.store.database import STATEMENT_S, Database
 from plait.store.definitions import Definitions
 from plait.store.endpoints import Endpoints
 from plait.store.events import Events
+from plait.store.failures import Failures
 from plait.store.health import Health
 from plait.store.http_replies import HttpReplies
 from plait.store.jobs import Jobs
@@ -50,6 +51,7 @@ class Store:
         self.definitions = Definitions(database)
         self.endpoints = Endpoints(database)
         self.events = Events(database)
+        self.failures = Failures(database)
         self.health = Health(database)
         self.jobs = Jobs(database)
         self.keys = Keys(database)

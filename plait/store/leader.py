@@ -141,6 +141,11 @@ class Leader:
         row = await self._db.fetchrow("select * from plait.count_live()", timeout=LONG_S)
         return row["o_jobs"], row["o_took_s"]
 
+    async def count_failures(self) -> tuple[bool, float]:
+        """Count failures by error; returns whether there is more now, and the seconds it took."""
+        row = await self._db.fetchrow("select * from plait.count_failures()", timeout=LONG_S)
+        return row["o_more"], row["o_took_s"]
+
     async def announce(self) -> tuple[int, bool, float]:
         """Enqueue webhooks about outcomes; returns the number of deliveries, whether there is more now, and the seconds it took."""
         row = await self._db.fetchrow("select * from plait.announce()")

@@ -1,4 +1,4 @@
-"""Statistics of jobs: counts, history, failures, latency, and fan-outs in numbers."""
+"""Statistics of jobs: counts, history, latency, and fan-outs in numbers."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -64,6 +64,8 @@ class Overview:
     oldest_queued_s: float | None
     failed: int
     dead_letter: int
+    failures_at: datetime | None
+    """When these two were counted; None: not yet."""
     fan_outs: int
     workflows: int
 
@@ -82,20 +84,6 @@ class HistoryRow:
     retried: int
     lost: int
     run_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailureRow:
-    """Failures of one definition with similar errors."""
-
-    definition: str
-    fingerprint: str
-    error: str | None
-    jobs: int
-    first_at: datetime
-    last_at: datetime
-    last_job: UUID
-    dead_letters: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +153,7 @@ class Statistics:
             oldest_queued_s=row["o_oldest_queued_s"],
             failed=row["o_failed"],
             dead_letter=row["o_dead_letter"],
+            failures_at=row["o_failures_at"],
             fan_outs=row["o_fan_outs"],
             workflows=row["o_workflows"],
         )
@@ -180,20 +169,6 @@ class Statistics:
         """From the leader's counts per minute; empty intervals are omitted."""
         sql = "select * from plait.history($1, $2, $3, $4)"
         return [HistoryRow(**row) for row in await self._db.fetch(sql, tenant_id, all_tenants, start, step)]
-
-    async def failures(
-        self,
-        *,
-        tenant_id: UUID | None = None,
-        all_tenants: bool = False,
-        start: datetime | None = None,
-        statuses: list[str] | None = None,
-        limit: int = 50,
-    ) -> list[FailureRow]:
-        """The most frequent of the newest failures since `start`. Default: a day ago."""
-        sql = "select * from plait.failures($1, $2, $3, $4, $5)"
-        rows = await self._db.fetch(sql, tenant_id, all_tenants, start, statuses, limit)
-        return [FailureRow(**row) for row in rows]
 
     async def latency(
         self,

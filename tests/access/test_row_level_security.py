@@ -17,6 +17,7 @@ WITHOUT_TENANT = {
     "announced": "until when outcomes are announced",
     "buckets": "starts of rate limits; nobody reads it",
     "definitions": "definitions belong to the installation",
+    "failures_counted": "until when failures are counted",
     "installed": "the schema's version",
     "leader": "the current leader",
     "locks": "rows that plait's own functions lock; nobody reads it",

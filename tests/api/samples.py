@@ -134,6 +134,7 @@ def sample(name: str, things: Things, *, tenant: str = "default") -> Sample:
         name="default",
         slug=tenant,
         sha256=HASH,
+        fingerprint="0" * 12,
         token="plait_nobodys",
     )
     return Sample(method, filled, BODIES.get(short(name)))

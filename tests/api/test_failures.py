@@ -58,6 +58,40 @@ async def test_what_was_retried_since_or_is_anothers_is_no_failure(api: ApiClien
     assert (await other.ok("GET", "/jobs/failures"))["items"] == []
 
 
+async def test_an_error_has_a_page_with_its_history_tenants_workers_and_newest_attempt(
+    api: ApiClient, harness: Harness
+) -> None:
+    await _fail(harness, "HTTP 502 from 10.0.0.1", "HTTP 503 from 10.0.0.2", tenant="a")
+    await harness.advance(hours=2)
+    await _fail(harness, "HTTP 504 from 10.0.0.3", "another", tenant="b")
+    everybody, other = await api.acting("super-admin", "a"), await api.acting("viewer", "b")
+    listed = await everybody.ok("GET", "/jobs/failures")
+    assert (listed["total_errors"], listed["total_jobs"]) == (2, 4)
+    assert datetime.fromisoformat(listed["as_of"]) == await harness.now()
+    [http, _] = listed["items"]
+    assert (http["jobs"], http["dead_letters"], http["recent"], http["tenants"]) == (3, 0, 3, 2)
+    path = f"/jobs/failures/add/{http['fingerprint']}"
+    found = await everybody.ok("GET", path)
+    assert (found["jobs"], found["dead_letters"], found["failures"]) == (3, 0, 3)
+    assert {one["tenant"]: one["jobs"] for one in found["tenants"]} == {"a": 2, "b": 1}
+    assert [one["failed"] for one in found["history"]] == [2, 1]
+    assert [(one["host"], one["failures"]) for one in found["workers"]] == [("here", 2), ("here", 1)]
+    assert found["workers_of"] == 3
+    assert found["sample"]["error_text"] == "HTTP 504 from 10.0.0.3"
+    assert found["last_job_id"] == http["last_job_id"]
+    await harness.count_failures()
+    assert await everybody.ok("GET", path) == found
+    own = await other.ok("GET", path, params={"step_hours": 24})
+    assert (own["jobs"], len(own["tenants"]), sum(one["failed"] for one in own["history"])) == (1, 1, 1)
+    assert (await (await api.acting("viewer", "c")).get(path)).status_code == 404
+    assert (await other.get("/jobs/failures/other/" + http["fingerprint"])).status_code == 404
+    limited = await everybody.ok("GET", "/jobs/failures", params={"limit": 1})
+    assert (len(limited["items"]), limited["total_errors"], limited["total_jobs"]) == (1, 2, 4)
+    summary = await everybody.ok("GET", "/jobs/summary")
+    assert (summary["counts"]["failed"], summary["counts"]["dead_letter"]) == (4, 0)
+    assert datetime.fromisoformat(summary["failures_as_of"]) == await harness.now()
+
+
 async def test_latency_tells_how_long_jobs_waited_and_ran(api: ApiClient, harness: Harness) -> None:
     worker = await harness.worker()
     await harness.enqueue_many("add", 2)

@@ -64,7 +64,9 @@ async def stored(api: ApiClient, harness: Harness) -> dict[str, str]:
         "payload_template": template,
     }
     trigger = (await admin.ok("POST", "/jobs/triggers", made))["id"]
+    [failure] = (await harness.store.failures.list_failures(all_tenants=True)).rows
     return {
+        "error": f"/jobs/failures/pay/{failure.fingerprint}",
         "job": f"/jobs/{job}",
         "attempts": f"/jobs/{job}/attempts",
         "list": "/jobs",

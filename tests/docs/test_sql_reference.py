@@ -67,6 +67,7 @@ async def variables(real_clock_database: TestDatabase) -> dict[str, str]:
     made = {
         "job": job,
         "failed_job": failed.id,
+        "fingerprint": await connection.fetchval("select fingerprint from plait.failures()"),
         "child": await connection.fetchval("select plait.spawn('refresh_batch', parent => $1)", job),
         "trigger": await connection.fetchval(
             """select plait.set_trigger('daily', '{"definition": "x", "every_s": 60}')"""

@@ -130,7 +130,7 @@ READERS = {
 """Volatile for another reason than writing."""
 
 MACHINERY = {
-    "admit_requests", "after_many", "announce", "cancel_remaining", "claim", "claim_waits", "close_endpoint", "continue_as_new", "count_live", "cycle",
+    "admit_requests", "after_many", "announce", "cancel_remaining", "claim", "claim_waits", "close_endpoint", "continue_as_new", "count_failures", "count_live", "cycle",
     "declare_triggers", "dispatch", "drain", "due_schedules", "elect", "fire", "gather", "gather_nodes", "heartbeat", "leave", "abandon_fan_outs", "await_steps", "drop_steps", "resume_steps",
     "log_attempt", "open_fan_out", "open_nodes", "open_nursery", "pending_events", "progress", "promote", "prune", "register_worker",
     "release_builds", "release_fires", "report_requests", "rescue", "resume", "resume_missed", "roll_up", "save_steps", "settle", "spawn_many", "step_values", "sweep_artifacts",

@@ -53,6 +53,9 @@ async def add_sample_data(harness: Harness, *, stretches: int = 46, seed: int = 
     await harness.sql("update plait_test.clock set at = $1", end)
     # As the leader would have: its own way waits for others' transactions on the same server.
     await harness.sql("select plait._count_minutes($1, $2)", end - STEP * stretches - STEP, end + STEP)
+    await harness.count_failures()
+    errors = (await harness.store.failures.list_failures(all_tenants=True, limit=1000)).rows
+    found["error"] = next(row.fingerprint for row in errors if row.definition == "mail.deliver")
     await add_sample_settings(harness)
     return found
 

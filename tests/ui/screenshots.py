@@ -44,6 +44,7 @@ PLACES = {
     "queues": "/queues",
     "workers": "/workers",
     "dead-letters": "/dead-letters",
+    "error": "/errors/mail.deliver/{error}",
     "tenants": "/tenants",
     "audit": "/audit",
     "keys": "/keys",

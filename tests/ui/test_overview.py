@@ -55,7 +55,7 @@ async def test_what_fails_most_is_told_by_definition_and_kind_of_error(harness: 
     first = page.locator(".failure").first
     await expect(first.locator(".count")).to_have_text("3")
     await expect(first).to_contain_text("KeyError: 'order 3'")
-    await first.get_by_role("link", name="add").click()
+    await first.get_by_role("link", name="3", exact=True).click()
     await expect(page.locator("[data-key]")).to_have_count(3)
     await expect(page.locator("[data-token^='definition']")).to_be_visible()
     await page.go_back()

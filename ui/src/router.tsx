@@ -47,6 +47,7 @@ const routeTree = root.addChildren([
     page("/queues", () => import("./pages/queues")),
     page("/workers", () => import("./pages/workers")),
     page("/dead-letters", () => import("./pages/dead-letters")),
+    page("/errors/$definitionKey/$fingerprint", () => import("./pages/error")),
     page("/tenants", () => import("./pages/tenants")),
     page("/audit", () => import("./pages/audit")),
     page("/keys", () => import("./pages/keys")),

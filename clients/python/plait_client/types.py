@@ -36,6 +36,7 @@ Route = Literal[
     "GET /jobs/count",
     "GET /jobs/definitions",
     "GET /jobs/failures",
+    "GET /jobs/failures/{definition_key}/{fingerprint}",
     "GET /jobs/history",
     "GET /jobs/latency",
     "GET /jobs/summary",
@@ -432,9 +433,67 @@ class Failure(TypedDict):
     error: str | None
     jobs: int
     dead_letters: int
+    recent: int
+    tenants: int
     first_at: str
     last_at: str
     last_job_id: str
+
+
+class FailureGroup(TypedDict):
+    """One error of a definition."""
+
+    definition_key: str
+    fingerprint: str
+    as_of: str | None
+    jobs: int
+    dead_letters: int
+    failures: int
+    first_at: str
+    last_at: str
+    last_job_id: str
+    sample: Attempt | None
+    tenants: list[FailureTenant]
+    history: list[FailureInterval]
+    workers: list[FailureWorker]
+    workers_of: int
+
+
+class FailureInterval(TypedDict):
+    """Failures with one error in one interval, including jobs that were retried since."""
+
+    at: str
+    failed: int
+    dead_letter: int
+
+
+class FailurePage(TypedDict):
+    items: list[Failure]
+    next: NotRequired[str | None]
+    as_of: str | None
+    since: str
+    total_errors: int
+    total_jobs: int
+
+
+class FailureTenant(TypedDict):
+    """Failures with one error in one tenant."""
+
+    tenant_id: str
+    tenant: str
+    jobs: int
+    dead_letters: int
+    failures: int
+    last_at: str
+
+
+class FailureWorker(TypedDict):
+    """Failures with one error on one worker."""
+
+    worker: int | None
+    host: str | None
+    failures: int
+    last_at: str
 
 
 class FanOut(TypedDict):
@@ -869,11 +928,6 @@ class PageOfEvent(TypedDict):
     next: NotRequired[str | None]
 
 
-class PageOfFailure(TypedDict):
-    items: list[Failure]
-    next: NotRequired[str | None]
-
-
 class PageOfFire(TypedDict):
     items: list[Fire]
     next: NotRequired[str | None]
@@ -1138,6 +1192,7 @@ class Stretch(TypedDict):
 class Summary(TypedDict):
     at: str
     counts: dict[Status, int]
+    failures_as_of: str | None
     total_waiting: int
     running: int
     oldest_queued_age_seconds: float | None

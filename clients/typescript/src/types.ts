@@ -389,12 +389,84 @@ export interface Failure {
   fingerprint: string;
   /** The newest error. */
   error: string | null;
+  /** Jobs with this error that are `failed` or `dead_letter` now. Retried and deleted jobs are not counted. */
   jobs: number;
-  /** Number of dead letters. */
+  /** Those of `jobs` that are dead letters. */
   dead_letters: number;
+  /** Failures since `since`, including jobs that were retried since. */
+  recent: number;
+  /** Number of tenants with such jobs. */
+  tenants: number;
+  /** The first failure with this error whose job is kept. */
   first_at: string;
   last_at: string;
   last_job_id: string;
+}
+
+/** One error of a definition. */
+export interface FailureGroup {
+  definition_key: string;
+  fingerprint: string;
+  /** Everything committed by then is counted: now, or the last count if the leader is behind; null: not counted yet. */
+  as_of: string | null;
+  /** Jobs with this error that are `failed` or `dead_letter` now. Retried and deleted jobs are not counted. */
+  jobs: number;
+  dead_letters: number;
+  /** All failures with this error whose jobs are kept, including jobs that were retried since. */
+  failures: number;
+  first_at: string;
+  last_at: string;
+  last_job_id: string;
+  /** The newest attempt that failed; null: its job was just deleted. */
+  sample: Attempt | null;
+  tenants: FailureTenant[];
+  /** From `start` on. Empty intervals are omitted. */
+  history: FailureInterval[];
+  /** Workers of the newest failures, at most 100. */
+  workers: FailureWorker[];
+  /** Number of failures that `workers` was counted from: the newest 1,000. */
+  workers_of: number;
+}
+
+/** Failures with one error in one interval, including jobs that were retried since. */
+export interface FailureInterval {
+  /** Start of the interval. */
+  at: string;
+  failed: number;
+  dead_letter: number;
+}
+
+export interface FailurePage {
+  items: Failure[];
+  /** Always null: request more with `limit`. */
+  next?: string | null;
+  /** Everything committed by then is counted: now, or the last count if the leader is behind; null: not counted yet. */
+  as_of: string | null;
+  /** Start of `recent`: the beginning of the hour of `start`. */
+  since: string;
+  /** Number of errors, including those beyond `limit`. */
+  total_errors: number;
+  /** Number of their jobs. */
+  total_jobs: number;
+}
+
+/** Failures with one error in one tenant. */
+export interface FailureTenant {
+  tenant_id: string;
+  tenant: string;
+  jobs: number;
+  dead_letters: number;
+  failures: number;
+  last_at: string;
+}
+
+/** Failures with one error on one worker. */
+export interface FailureWorker {
+  /** Null: the job failed without a worker, for example past its deadline. */
+  worker: number | null;
+  host: string | null;
+  failures: number;
+  last_at: string;
 }
 
 /** A fan-out of a job, with the numbers of its children. */
@@ -901,12 +973,6 @@ export interface PageOfEvent {
   next?: string | null;
 }
 
-export interface PageOfFailure {
-  items: Failure[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
-  next?: string | null;
-}
-
 export interface PageOfFire {
   items: Fire[];
   /** Send it as `cursor` for the next page; null: this is the last page. */
@@ -1204,8 +1270,10 @@ export interface Stretch {
 export interface Summary {
   /** When the unfinished jobs were counted: now, or a few seconds ago if there are many. */
   at: string;
-  /** Failed jobs and dead letters are counted up to 2,000, which means 2,000 or more. */
+  /** Unfinished jobs, and jobs that are `failed` or `dead_letter` now: retried and deleted jobs are not counted. */
   counts: Partial<Record<Status, number>>;
+  /** Failed jobs and dead letters are counted as of this time; null: not counted yet. */
+  failures_as_of: string | null;
   total_waiting: number;
   running: number;
   oldest_queued_age_seconds: number | null;
@@ -1435,7 +1503,8 @@ export interface Routes {
   "POST /jobs/bulk": { path: {}; query: { tenant?: string | null }; body: BulkRequest; answer: BulkAnswer };
   "GET /jobs/count": { path: {}; query: { status?: Status[] | null; source?: string | null; queue?: string | null; definition_key?: string | null; worker?: number | null; correlation_id?: string | null; parent?: string | null; root?: string | null; fan_out?: string | null; has_sub_jobs?: boolean | null; created_after?: string | null; created_before?: string | null; search?: string | null; payload?: string[] | null; error?: string | null; tenant?: string | null }; body: undefined; answer: Count };
   "GET /jobs/definitions": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfKind };
-  "GET /jobs/failures": { path: {}; query: { start?: string | null; status?: ("failed" | "dead_letter")[] | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfFailure };
+  "GET /jobs/failures": { path: {}; query: { start?: string | null; status?: ("failed" | "dead_letter")[] | null; order?: "jobs" | "recent"; limit?: number; tenant?: string | null }; body: undefined; answer: FailurePage };
+  "GET /jobs/failures/{definition_key}/{fingerprint}": { path: { definition_key: string; fingerprint: string }; query: { start?: string | null; step_hours?: number; tenant?: string | null }; body: undefined; answer: FailureGroup };
   "GET /jobs/history": { path: {}; query: { start?: string | null; step_seconds?: number; tenant?: string | null }; body: undefined; answer: PageOfStretch };
   "GET /jobs/latency": { path: {}; query: { start?: string | null; step_seconds?: number; tenant?: string | null }; body: undefined; answer: PageOfLatency };
   "GET /jobs/summary": { path: {}; query: { tenant?: string | null }; body: undefined; answer: Summary };

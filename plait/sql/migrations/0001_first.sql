@@ -145,7 +145,7 @@ create table plait.locks (name text collate "C" primary key);
 insert into plait.locks (name)
 select 'limit ' || n from generate_series(0, 1023) n
 union all
-values ('announce'), ('count_live'), ('roll_up');
+values ('announce'), ('count_failures'), ('count_live'), ('roll_up');
 create table plait.jobs (
   id              uuid primary key,
   tenant_id       uuid not null,
@@ -971,6 +971,74 @@ alter table plait.minutes enable row level security;
 alter table plait.minutes force row level security;
 create policy owner on plait.minutes to plait_owner using (true) with check (true);
 create policy tenant on plait.minutes for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+create table plait.failure_changes (
+  tenant_id uuid not null,
+  job_id    uuid not null
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
+create table plait.failure_log (
+  tenant_id   uuid not null,
+  job_id      uuid not null,
+  finished_at timestamptz not null,
+  attempt     integer not null,
+  worker      integer,
+  status      plait.status not null,
+  current     boolean not null,
+  definition  text collate "C" not null,
+  fingerprint text collate "C" not null,
+  primary key (job_id, attempt)
+);
+create index failure_log_group on plait.failure_log
+  (tenant_id, definition, fingerprint, status, finished_at, job_id);
+create index failure_log_jobs on plait.failure_log (tenant_id, fingerprint, job_id) where current;
+create table plait.failure_groups (
+  tenant_id   uuid not null,
+  definition  text collate "C" not null,
+  fingerprint text collate "C" not null,
+  status      plait.status not null,
+  jobs        bigint not null,
+  failures    bigint not null,
+  first_at    timestamptz not null,
+  last_at     timestamptz not null,
+  last_job    uuid not null,
+  primary key (tenant_id, definition, fingerprint, status)
+);
+create table plait.failure_hours (
+  tenant_id   uuid not null,
+  definition  text collate "C" not null,
+  fingerprint text collate "C" not null,
+  status      plait.status not null,
+  hour        timestamptz not null,
+  failures    bigint not null,
+  primary key (tenant_id, definition, fingerprint, status, hour)
+);
+create table plait.failures_counted (
+  one boolean primary key default true check (one),
+  at  timestamptz
+);
+alter table plait.failure_changes enable row level security;
+alter table plait.failure_changes force row level security;
+create policy owner on plait.failure_changes to plait_owner using (true) with check (true);
+create policy tenant on plait.failure_changes for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+alter table plait.failure_log enable row level security;
+alter table plait.failure_log force row level security;
+create policy owner on plait.failure_log to plait_owner using (true) with check (true);
+create policy tenant on plait.failure_log for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+alter table plait.failure_groups enable row level security;
+alter table plait.failure_groups force row level security;
+create policy owner on plait.failure_groups to plait_owner using (true) with check (true);
+create policy tenant on plait.failure_groups for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+alter table plait.failure_hours enable row level security;
+alter table plait.failure_hours force row level security;
+create policy owner on plait.failure_hours to plait_owner using (true) with check (true);
+create policy tenant on plait.failure_hours for select
   to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 create table plait.endpoints (

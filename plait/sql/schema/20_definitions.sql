@@ -121,4 +121,4 @@ create table plait.locks (name text collate "C" primary key);
 insert into plait.locks (name)
 select 'limit ' || n from generate_series(0, 1023) n
 union all
-values ('announce'), ('count_live'), ('roll_up');
+values ('announce'), ('count_failures'), ('count_live'), ('roll_up');

@@ -35,6 +35,7 @@ export const LEAST_ROLE: Record<keyof Routes, Role | "anybody"> = {
   "GET /jobs/count": "viewer",
   "GET /jobs/definitions": "viewer",
   "GET /jobs/failures": "viewer",
+  "GET /jobs/failures/{definition_key}/{fingerprint}": "viewer",
   "GET /jobs/history": "viewer",
   "GET /jobs/latency": "viewer",
   "GET /jobs/summary": "viewer",

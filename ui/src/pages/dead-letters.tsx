@@ -13,33 +13,37 @@ import { Loaded, Empty } from "../parts/States";
 import { Time } from "../parts/Time";
 import { useKeys } from "../shell/keys";
 import { useCommands } from "../shell/Palette";
+import { AsOf, firstLine } from "./failure-words";
 import { jobsWith } from "./job-filter";
 import { RedriveDialog, type Group } from "./redrive";
 import { Redrives } from "./redrives";
 import "./queues.css";
 import "./dead-letters.css";
 
-/** `redrive`: the bulk job that was started here, so that its progress stays visible until it has ended. */
-const params = searchOf({ span: oneOf("7d", "24h", "30d", "all"), redrive: text });
+/** More errors than these are counted, but not listed. */
+const LIMIT = 200;
 
-const SPANS = { "24h": { label: "24 h", days: 1 }, "7d": { label: "7 d", days: 7 }, "30d": { label: "30 d", days: 30 }, all: { label: "All", days: 36_500 } } as const;
+/** `span`: errors that were last seen in this time. `redrive`: the bulk job that was started here, so that its progress stays visible until it has ended. */
+const params = searchOf({ span: oneOf("all", "24h", "7d", "30d"), redrive: text });
+
+const SPANS = { "24h": { label: "24 h", days: 1 }, "7d": { label: "7 d", days: 7 }, "30d": { label: "30 d", days: 30 }, all: { label: "All", days: null } } as const;
 
 export default function DeadLetters() {
   const [{ span, redrive }, setSearch] = params.use();
   const session = useSession();
   const tenant = useTenant();
   const start = useStart(SPANS[span].days);
-  const failures = useRead("GET /jobs/failures", { query: { status: ["dead_letter"], start, limit: 200 } }, { live: ["job"], every: 1500, poll: 15_000 });
+  const failures = useRead("GET /jobs/failures", { query: { status: ["dead_letter"], start, limit: LIMIT } }, { live: ["job"], every: 1500, poll: 15_000 });
   const dialog = useDialog<Group>();
   const acts = session.can("POST /jobs/bulk");
   const groups = failures.data?.items ?? [];
-  const all: Group = { what: "all dead letters", filter: { status: ["dead_letter"] }, jobs: groups.reduce((sum, one) => sum + one.jobs, 0) };
+  const all: Group = { what: "all dead letters", filter: { status: ["dead_letter"] }, jobs: failures.data?.total_jobs ?? 0 };
   useKeys("Dead letters", acts && groups.length ? { R: ["Redrive all", () => dialog.open(all)] } : {});
   useCommands(
     acts
       ? [
           ...(groups.length ? [{ label: "Redrive all dead letters", icon: "retry" as const, act: () => dialog.open(all) }] : []),
-          ...groups.slice(0, 20).map((one) => ({ label: `Redrive ${one.definition_key}: ${firstLine(one)}`, icon: "retry" as const, act: () => dialog.open(groupOf(one)) })),
+          ...groups.slice(0, 20).map((one) => ({ label: `Redrive ${one.definition_key}: ${firstLine(one.error)}`, icon: "retry" as const, act: () => dialog.open(groupOf(one)) })),
         ]
       : [],
   );
@@ -53,7 +57,7 @@ export default function DeadLetters() {
               Redrive all…
             </Button>
           )}
-          <div className="switch" role="group" aria-label="Time range">
+          <div className="switch" role="group" aria-label="Last seen">
             {(["24h", "7d", "30d", "all"] as const).map((key) => (
               <button key={key} type="button" aria-pressed={key === span} onClick={() => setSearch({ span: key }, { replace: true })}>
                 {SPANS[key].label}
@@ -67,12 +71,21 @@ export default function DeadLetters() {
       <Loaded query={failures}>
         {(found) =>
           found.items.length ? (
-            <Panel title="By error" className="error-groups">
+            <Panel
+              title={`${found.total_jobs.toLocaleString()} ${found.total_jobs === 1 ? "job" : "jobs"} by error`}
+              actions={<AsOf at={found.as_of} />}
+              className="error-groups"
+            >
               <ul>
                 {found.items.map((one) => (
                   <ErrorGroup key={`${one.definition_key} ${one.fingerprint}`} failure={one} onRedrive={acts ? () => dialog.open(groupOf(one)) : null} />
                 ))}
               </ul>
+              {found.items.length < found.total_errors && (
+                <p className="quiet foot">
+                  {`${found.items.length.toLocaleString()} of ${found.total_errors.toLocaleString()} errors shown, those with most jobs.`}
+                </p>
+              )}
             </Panel>
           ) : (
             <Empty title="No dead letters" icon="check">
@@ -87,15 +100,13 @@ export default function DeadLetters() {
 }
 
 /** Rounded to the minute: with a time that changes every second, each render would be a new query. */
-function useStart(days: number): string {
+function useStart(days: number | null): string | undefined {
   const minute = Math.floor(Date.now() / 60_000);
-  return useMemo(() => new Date(Math.max(0, minute * 60_000 - days * 86_400_000)).toISOString(), [minute, days]);
+  return useMemo(() => (days === null ? undefined : new Date(minute * 60_000 - days * 86_400_000).toISOString()), [minute, days]);
 }
 
-const firstLine = (failure: Failure) => failure.error?.split("\n")[0] || "no error message";
-
 const groupOf = (failure: Failure): Group => ({
-  what: `${failure.definition_key}: ${firstLine(failure)}`,
+  what: `${failure.definition_key}: ${firstLine(failure.error)}`,
   filter: { status: ["dead_letter"], definition_key: failure.definition_key, error: failure.fingerprint },
   jobs: failure.jobs,
 });
@@ -104,13 +115,15 @@ function ErrorGroup({ failure, onRedrive }: { failure: Failure; onRedrive: (() =
   const wanted = jobsWith({ status: ["dead_letter"], definition: failure.definition_key, error: failure.fingerprint });
   return (
     <li className="error-group" data-fingerprint={failure.fingerprint}>
-      <Link className="count" to="/jobs" search={wanted as never} title="Show jobs">
+      <Link className="count" to="/jobs" search={wanted as never} title="Dead letters with this error now: show them">
         {failure.jobs.toLocaleString()}
       </Link>
       <div className="what">
-        <strong>{failure.definition_key}</strong>
+        <Link to="/errors/$definitionKey/$fingerprint" params={{ definitionKey: failure.definition_key, fingerprint: failure.fingerprint }} title="Show this error">
+          <strong>{failure.definition_key}</strong>
+        </Link>
         <code className="cut" title={failure.error ?? ""}>
-          {firstLine(failure)}
+          {firstLine(failure.error)}
         </code>
         <small>
           {failure.jobs > 1 && (

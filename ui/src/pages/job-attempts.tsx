@@ -84,7 +84,7 @@ function FinishedAttempt({ attempt, open }: { attempt: Attempt; open: boolean })
   );
 }
 
-function Part({ title, text, label }: { title: string; text: string; label: string }) {
+export function Part({ title, text, label }: { title: string; text: string; label: string }) {
   return (
     <div>
       <h3>{title}</h3>

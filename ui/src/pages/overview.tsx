@@ -4,12 +4,13 @@ import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { useRead } from "../api/hooks";
 import { oneOf, searchOf } from "../api/search";
-import type { Failure, Latency, Status, Stretch, Summary } from "../api/types";
+import type { FailurePage, Latency, Status, Stretch, Summary } from "../api/types";
 import { Badge } from "../parts/Badge";
 import { Chart, type Series } from "../parts/Chart";
 import { Page, Panel } from "../parts/Page";
 import { Loaded, Empty } from "../parts/States";
 import { duration, Duration, Time } from "../parts/Time";
+import { AsOf, firstLine } from "./failure-words";
 import { jobsWith } from "./job-filter";
 import "./overview.css";
 
@@ -21,7 +22,7 @@ const SPANS = {
   "7d": { label: "7 d", ms: 604_800_000, step: 10_800 },
 } as const;
 
-/** The limit of a count. At the limit it is shown as "1,000+". */
+/** The limit of the counts of workflows and fan-outs. At the limit it is shown as "2,000+". */
 const CAP = 2000;
 
 export default function Overview() {
@@ -31,7 +32,7 @@ export default function Overview() {
   const { start, step_seconds } = range;
   const history = useRead("GET /jobs/history", { query: { start, step_seconds } }, { poll: 15_000 });
   const latency = useRead("GET /jobs/latency", { query: { start, step_seconds } }, { poll: 30_000 });
-  const failures = useRead("GET /jobs/failures", { query: { start, limit: 8 } }, { live: ["job"], every: 5000, poll: 30_000 });
+  const failures = useRead("GET /jobs/failures", { query: { start, order: "recent", limit: 8 } }, { live: ["job"], every: 5000, poll: 30_000 });
 
   return (
     <Page
@@ -55,8 +56,8 @@ export default function Overview() {
           <Latencies items={latency.data?.items ?? []} range={range} />
         </Panel>
       </div>
-      <Panel title={`Most frequent errors, ${SPANS[span].label}`}>
-        <Loaded query={failures}>{(found) => <Failures items={found.items} />}</Loaded>
+      <Panel title={`Most frequent errors, ${SPANS[span].label}`} actions={failures.data && <AsOf at={failures.data.as_of} />}>
+        <Loaded query={failures}>{(found) => <Failures found={found} />}</Loaded>
       </Panel>
     </Page>
   );
@@ -98,17 +99,17 @@ function Cards({ summary, history, span }: { summary: Summary; history: Stretch[
       <Card status="succeeded" count={succeeded}>
         {span}
       </Card>
-      <Card status="failed" count={summary.counts.failed ?? 0} cap />
-      <Card status="dead_letter" count={summary.counts.dead_letter ?? 0} cap to="/dead-letters" />
+      <Card status="failed" count={summary.counts.failed ?? 0} />
+      <Card status="dead_letter" count={summary.counts.dead_letter ?? 0} to="/dead-letters" />
     </div>
   );
 }
 
-function Card({ status, count, cap, to, children }: { status: Status; count: number | undefined; cap?: boolean; to?: string; children?: React.ReactNode }) {
+function Card({ status, count, to, children }: { status: Status; count: number | undefined; to?: string; children?: React.ReactNode }) {
   return (
     <Link className="card" to={to ?? "/jobs"} search={(to ? {} : jobsWith({ status: [status] })) as never} data-card={status}>
       <Badge status={status} />
-      <span className="number">{count === undefined ? "–" : cap ? many(count) : count.toLocaleString()}</span>
+      <span className="number">{count === undefined ? "–" : count.toLocaleString()}</span>
       <small>{children}</small>
     </Link>
   );
@@ -162,8 +163,10 @@ function Latencies({ items, range }: { items: Latency[]; range: Range }) {
   );
 }
 
-function Failures({ items }: { items: Failure[] }) {
-  if (!items.length)
+const clock = (at: string) => new Date(at).toLocaleString(undefined, { weekday: "short", hour: "2-digit", minute: "2-digit" });
+
+function Failures({ found }: { found: FailurePage }) {
+  if (!found.items.length)
     return (
       <Empty title="No errors" icon="check">
         <p className="quiet">No job failed in this time range, except jobs that were retried since.</p>
@@ -171,27 +174,35 @@ function Failures({ items }: { items: Failure[] }) {
     );
   return (
     <div>
-      {items.map((one) => (
+      {found.items.map((one) => (
         <div key={`${one.definition_key} ${one.fingerprint}`} className="failure" data-fingerprint={one.fingerprint}>
-          <span className="count">{one.jobs.toLocaleString()}</span>
           <Link
+            className="count"
             to="/jobs"
             search={jobsWith({ definition: one.definition_key, error: one.fingerprint, status: ["failed", "dead_letter"] }) as never}
+            title="Jobs with this error that are failed or dead letters now: show them"
           >
+            {one.jobs.toLocaleString()}
+          </Link>
+          <Link to="/errors/$definitionKey/$fingerprint" params={{ definitionKey: one.definition_key, fingerprint: one.fingerprint }} title="Show this error">
             <strong>{one.definition_key}</strong>
           </Link>
           <span className="quiet">
-            last <Time at={one.last_at} />
+            {`${one.recent.toLocaleString()} ${one.recent === 1 ? "failure" : "failures"} since ${clock(found.since)}, last `}
+            <Time at={one.last_at} />
             {", "}
             <Link to="/jobs/$jobId" params={{ jobId: one.last_job_id }}>
               newest job
             </Link>
           </span>
           <code className="cut" title={one.error ?? ""}>
-            {one.error?.split("\n")[0] || "no error message"}
+            {firstLine(one.error)}
           </code>
         </div>
       ))}
+      {found.items.length < found.total_errors && (
+        <p className="quiet foot">{`${found.items.length.toLocaleString()} of ${found.total_errors.toLocaleString()} errors shown. All errors: ${found.total_jobs.toLocaleString()} jobs.`}</p>
+      )}
     </div>
   );
 }

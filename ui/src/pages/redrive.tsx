@@ -19,7 +19,7 @@ export interface Group {
 /** The default rate, slow enough to see whether the jobs fail again. */
 const DEFAULT_RATE = 10;
 
-export function RedriveDialog({ group, onBegun, onClose }: { group: Group; onBegun: (job: string) => void; onClose: () => void }) {
+export function RedriveDialog({ group, title = "Redrive dead letters?", onBegun, onClose }: { group: Group; title?: string; onBegun: (job: string) => void; onClose: () => void }) {
   const tenant = useTenant();
   const client = useQueryClient();
   const [rate, setRate] = useState<number | null>(DEFAULT_RATE);
@@ -43,7 +43,7 @@ export function RedriveDialog({ group, onBegun, onClose }: { group: Group; onBeg
   const counted = dry.data && `${matched.toLocaleString()}${dry.data.more ? " or more" : ""} ${matched === 1 ? "job" : "jobs"}`;
   const wrong = rate !== null && !(rate >= 0.01 && rate <= 10_000);
   return (
-    <Confirm title="Redrive dead letters?" action={`Redrive ${counted ?? "…"}`} busy={run.isPending} disabled={!matched || wrong} onConfirm={() => run.mutate()} onClose={onClose}>
+    <Confirm title={title} action={`${title.split(" ")[0]} ${counted ?? "…"}`} busy={run.isPending} disabled={!matched || wrong} onConfirm={() => run.mutate()} onClose={onClose}>
       <p className="redrive-what">{group.what}</p>
       {dry.error && <p className="bad">{dry.error.message}</p>}
       <p aria-live="polite">{counted ? `${counted} will be queued again. Their retry limit starts again.` : !dry.error && "Counting…"}</p>
@@ -52,7 +52,7 @@ export function RedriveDialog({ group, onBegun, onClose }: { group: Group; onBeg
         Reason (recorded in the audit log)
         <input value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
       </label>
-      <p className="quiet">The redrive continues when you leave this page. If you stop it, the remaining dead letters stay as they are.</p>
+      <p className="quiet">It continues when you leave this page. If you stop it, the remaining jobs stay as they are.</p>
     </Confirm>
   );
 }

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   analytics, fan_out_load, history, latency, search_jobs
+--   called   analytics, failure_history, failures, fan_out_load, history, latency, search_jobs
 --
 -- Infinity and the like mean the first or the last possible time.
 create or replace function plait._clamp_time(p_at timestamptz) returns timestamptz

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    a row of plait.locks, SKIP LOCKED: never waits
 --   raises   nothing
---   called   announce, count_live, roll_up, _try_limit, _wake_workers
+--   called   announce, count_failures, count_live, roll_up, _try_limit, _wake_workers
 --
 -- Not an advisory lock: any login of the database could take and hold one of those.
 create or replace function plait._try_lock(p_name text) returns boolean

@@ -116,6 +116,9 @@ begin
   perform plait._set_deadlines(array[p_job.id], array[p_job.definition], p_again => true);
   insert into plait.attempts (job_id, tenant_id, finished_at, attempt, status, reason)
   values (p_job.id, p_job.tenant_id, p_now, v_attempt + 1, 'released', 'retried');
+  if v_final in ('failed', 'dead_letter') then
+    insert into plait.failure_changes (tenant_id, job_id) values (p_job.tenant_id, p_job.id);
+  end if;
 
   delete from plait.event_waits where job_id = p_job.id;  -- its handler registers again
   if p_drop_steps then

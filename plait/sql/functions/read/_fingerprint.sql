@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   failures, search_jobs
+--   called   _failure_deltas, search_jobs
 create or replace function plait._fingerprint(p_error text) returns text
 language sql immutable parallel safe
 return left(

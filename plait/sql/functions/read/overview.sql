@@ -7,17 +7,18 @@
 --
 --   select o_queued, o_running, o_dead_letter from plait.overview();
 --
--- Failures, and jobs that wait for a fan-out, are counted up to 2,000, which then means "or more".
---
--- Nothing here counts history (T113).
+-- Nothing here counts history (T113). Failures come from the leader's counts, as of o_failures_at
+-- (see failures). Jobs that wait for a fan-out are counted up to 2,000, which then means "or more".
 create or replace function plait.overview(
   p_tenant uuid default null, p_all boolean default false,
   out o_at timestamptz, out o_scheduled bigint, out o_queued bigint, out o_running bigint,
   out o_waiting bigint, out o_oldest_queued_s float8, out o_failed bigint, out o_dead_letter bigint,
-  out o_fan_outs bigint, out o_workflows bigint
+  out o_fan_outs bigint, out o_workflows bigint, out o_failures_at timestamptz
 )
 language plpgsql stable security definer set search_path = plait, pg_temp as $$
-declare v_tenant uuid := plait._tenant_or_all(p_tenant, p_all);
+declare
+  v_tenant    uuid := plait._tenant_or_all(p_tenant, p_all);
+  v_uncounted uuid[];
 begin
   select coalesce(min(d.at), plait.now()),
          coalesce(sum(d.jobs) filter (where d.state = 'scheduled'), 0),
@@ -32,15 +33,17 @@ begin
   if o_queued = 0 then
     o_oldest_queued_s := null;
   end if;
-  select count(*) filter (where s.final = 'failed'), count(*) filter (where s.final = 'dead_letter')
-  into o_failed, o_dead_letter
-  from (
-    select a.final
-    from plait.attempts a
-    where a.final in ('failed', 'dead_letter') and (v_tenant is null or a.tenant_id = v_tenant)
-      and not exists (select from plait.attempts b
-                      where b.job_id = a.job_id and b.attempt > a.attempt)
-    limit 2000) s;
+  v_uncounted := plait._uncounted_failures(v_tenant);
+  o_failures_at := case when v_uncounted is not null then plait.now()
+                        else (select c.at from plait.failures_counted c) end;
+  select coalesce(sum(s.jobs) filter (where s.status = 'failed'), 0),
+         coalesce(sum(s.jobs) filter (where s.status = 'dead_letter'), 0)
+    into o_failed, o_dead_letter
+    from (
+      select g.status, g.jobs from plait.failure_groups g
+      where v_tenant is null or g.tenant_id = v_tenant
+      union all
+      select d.status, d.jobs from plait._failure_deltas(v_uncounted) d) s;
   select count(*), count(distinct s.root) into o_fan_outs, o_workflows
   from (
     select coalesce(l.root_id, l.job_id) as root

@@ -23,7 +23,8 @@
 --   p_payload          only jobs whose payload has these keys and values
 --   p_offset           rows to skip
 --   p_scan             most rows to read, 100 to 100,000
---   p_error            only failed jobs with this fingerprint of their error (failures)
+--   p_error            only failed jobs with this fingerprint of their error (failures): from the
+--                      leader's log of failures, and the jobs that are not in it yet
 --
 --   select (job).id, (job).status, stopped
 --     from plait.search_jobs(p_definition => 'send_mail', p_payload => '{"to": "a@b.example"}');
@@ -65,6 +66,8 @@ declare
   v_key      text;
   v_value    text;
   v_from     uuid;
+  v_tenants  uuid[];
+  v_new      uuid[];
 begin
   begin
     v_statuses := p_statuses::plait.status[];
@@ -133,6 +136,22 @@ begin
       select l.job_id into v_stop from plait.live l where l.job_id < v_before and l.job_id > v_after
         order by l.job_id desc offset v_scan limit 1;
     end if;
+  elsif p_error is not null and v_statuses <@ '{failed,dead_letter}'
+        and plait._uncounted_failures(v_tenant) is not null then
+    v_way := 'error';
+    v_new := plait._uncounted_failures(v_tenant);
+    v_tenants := case when v_tenant is not null then array[v_tenant] else array(
+      select distinct g.tenant_id from plait.failure_groups g where g.fingerprint = p_error) end;
+    select s.job_id into v_stop
+    from unnest(v_tenants) t
+    cross join lateral (
+      select l.job_id
+      from plait.failure_log l
+      where l.tenant_id = t and l.fingerprint = p_error and l.current
+        and l.job_id < v_before and l.job_id > v_after
+      order by l.job_id desc offset greatest(v_scan / 5 / greatest(cardinality(v_tenants), 1), 100)
+      limit 1) s
+    order by s.job_id desc limit 1;
   elsif v_statuses <@ '{failed,dead_letter}' and v_tenant is not null then
     v_way := 'failed';
     select a.job_id into v_stop
@@ -201,6 +220,14 @@ begin
       where v_way = 'live' and v_statuses = '{running}' and l.state = 'running'
         and (v_tenant is null or l.tenant_id = v_tenant) and l.job_id < v_before
         and l.job_id > v_after
+      union all (select l.job_id
+                 from plait.failure_log l
+                 where v_way = 'error' and l.tenant_id = any(v_tenants)
+                   and l.fingerprint = p_error and l.current
+                   and l.job_id < v_before and l.job_id >= coalesce(v_stop, v_after)
+                 union
+                 select n.id from unnest(v_new) n(id) where v_way = 'error'
+                   and n.id < v_before and n.id >= coalesce(v_stop, v_after))
       union all
       select distinct a.job_id
       from plait.attempts a

@@ -8,7 +8,11 @@ create or replace function plait._delete_jobs(p_jobs uuid[], p_archive boolean) 
 language plpgsql as $$
 declare v_archive text[] := case when p_archive then plait._archive(p_jobs) end;
 begin
-  delete from plait.attempts where job_id = any(p_jobs);
+  with d as (
+    delete from plait.attempts where job_id = any(p_jobs) returning tenant_id, job_id, final
+  )
+  insert into plait.failure_changes (tenant_id, job_id)
+  select distinct d.tenant_id, d.job_id from d where d.final in ('failed', 'dead_letter');
   delete from plait.search_values where job_id = any(p_jobs);
   delete from plait.idempotency where job_id = any(p_jobs);
   delete from plait.steps where job_id = any(p_jobs);

@@ -32,6 +32,9 @@ begin
            where r.job_id = p_live.job_id and r.attempt = p_live.attempt),
           p_result, p_failure);
   delete from plait.running_state where job_id = p_live.job_id;
+  if p_final in ('failed', 'dead_letter') then
+    insert into plait.failure_changes (tenant_id, job_id) values (p_live.tenant_id, p_live.job_id);
+  end if;
   if p_final = 'succeeded' and p_live.tied then
     perform plait._enqueue_follow_ups(p_live.job_id, p_live.tenant_id);
   end if;

@@ -172,6 +172,9 @@ begin
                c.error, c.traceback, c.failure, c.result::json
         from c
         returning 1
+      ), f as (
+        insert into plait.failure_changes (tenant_id, job_id)
+        select c.tenant_id, c.job_id from c where c.final in ('failed', 'dead_letter')
       )
       select count(*),
              (select array_agg(distinct queue) from c where final is null and delay_s <= 0),

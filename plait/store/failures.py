@@ -1,0 +1,128 @@
+"""Failures by error, from the leader's counts (sql/functions/leader/count_failures.sql)."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+from uuid import UUID
+
+from plait.model.states import Status
+from plait.store.database import Database
+
+Order = Literal["jobs", "recent"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureRow:
+    """Failures of one definition with similar errors."""
+
+    definition: str
+    fingerprint: str
+    error: str | None
+    """The newest; None: its job was deleted a moment ago, or has no error message."""
+    jobs: int
+    """Jobs that have failed now."""
+    dead_letters: int
+    recent: int
+    """Failures in the time range, also of jobs that were retried since."""
+    tenants: int
+    first_at: datetime
+    last_at: datetime
+    last_job: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureList:
+    rows: list[FailureRow]
+    since: datetime
+    """The start of `recent`."""
+    as_of: datetime | None
+    """Everything that was committed by then is counted. None: nothing has been counted yet."""
+    all_errors: int
+    """The number of errors, also of those that are not in `rows`."""
+    all_jobs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupRow:
+    """One error of a definition, in one tenant and with one status."""
+
+    tenant_id: UUID
+    tenant: str
+    status: Status
+    jobs: int
+    failures: int
+    """All failures whose jobs are kept, also of jobs that were retried since."""
+    first_at: datetime
+    last_at: datetime
+    last_job: UUID
+    as_of: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureHistoryRow:
+    at: datetime
+    failed: int
+    dead_letter: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureWorkerRow:
+    worker: int | None
+    """None: the job failed without one."""
+    host: str | None
+    failures: int
+    last_at: datetime
+    all_failures: int
+    """The number of failures that were read, of all workers."""
+
+
+class Failures:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def list_failures(
+        self,
+        *,
+        tenant_id: UUID | None = None,
+        all_tenants: bool = False,
+        start: datetime | None = None,
+        statuses: list[str] | None = None,
+        limit: int = 50,
+        order: Order = "jobs",
+    ) -> FailureList:
+        """Errors by the number of their jobs, or of their failures since `start`. Default: all errors, and failures of the last 24 hours."""
+        sql = "select * from plait.failures($1, $2, $3, $4, $5, $6)"
+        rows = [dict(row) for row in await self._db.fetch(sql, tenant_id, all_tenants, start, statuses, limit, order)]
+        totals = [{name: row.pop(name) for name in ("since", "as_of", "all_errors", "all_jobs")} for row in rows]
+        return FailureList(rows=[FailureRow(**row) for row in rows if row["definition"] is not None], **totals[0])
+
+    async def get_group(
+        self, definition: str, fingerprint: str, *, tenant_id: UUID | None = None, all_tenants: bool = False
+    ) -> list[GroupRow]:
+        """One error by tenant and status; empty if there is none."""
+        sql = "select * from plait.failure_group($1, $2, $3, $4)"
+        rows = await self._db.fetch(sql, definition, fingerprint, tenant_id, all_tenants)
+        return [GroupRow(**{**row, "status": Status(row["status"])}) for row in rows]
+
+    async def history(
+        self,
+        definition: str,
+        fingerprint: str,
+        *,
+        tenant_id: UUID | None = None,
+        all_tenants: bool = False,
+        start: datetime | None = None,
+        step: timedelta = timedelta(hours=1),
+    ) -> list[FailureHistoryRow]:
+        """How often an error occurred; empty intervals are omitted. Default: the last day by hour."""
+        sql = "select * from plait.failure_history($1, $2, $3, $4, $5, $6)"
+        rows = await self._db.fetch(sql, definition, fingerprint, tenant_id, all_tenants, start, step)
+        return [FailureHistoryRow(**row) for row in rows]
+
+    async def list_workers(
+        self, definition: str, fingerprint: str, *, tenant_id: UUID | None = None, all_tenants: bool = False
+    ) -> list[FailureWorkerRow]:
+        """The workers of the newest failures with this error."""
+        sql = "select * from plait.failure_workers($1, $2, $3, $4)"
+        rows = await self._db.fetch(sql, definition, fingerprint, tenant_id, all_tenants)
+        return [FailureWorkerRow(**row) for row in rows]
