@@ -75,7 +75,7 @@ async def call(
     retry_on: RetryOn | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Run a function, or the handler of a job or of a job's name, in this process, and checkpoint its result: on a replay it does not run again.
+    """Run a function, or the handler of a job that is given itself or by its name, in this process. Checkpoint the result: on a replay it does not run again.
 
     An error that the handler catches is checkpointed too, and so is every PermanentError: a replay raises it again, with its type, message and
     arguments. After any other error, the step runs again in the job's next attempt. The result is decoded by its annotation, so the first run and a
