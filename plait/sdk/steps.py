@@ -18,7 +18,7 @@ from plait.sdk.codec import Codec, ResultCodec, encode
 from plait.sdk.definition import Definition
 from plait.sdk.durable import Durable, durable
 from plait.sdk.retrying import RetryOn, StepRetries, refuse_ambiguous
-from plait.sdk.step_errors import MAX_ERROR, rebuild_error
+from plait.sdk.step_errors import MAX_ERROR, encode_error, rebuild_error
 from plait.sdk.sub_jobs import Duration, Target
 from plait.store.workflows import SAVE_STEPS, Checkpoint, step_columns
 from plait.telemetry.tracing import span
@@ -75,10 +75,11 @@ async def call(
     retry_on: RetryOn | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Run a function, a job or a job by its name here, and checkpoint its result: on a replay it does not run again.
+    """Run a function, or the handler of a job that is given itself or by its name, in this process. Checkpoint the result: on a replay it does not run again.
 
-    A PermanentError is checkpointed too, and raised again on a replay. After any other error, the step runs again in the job's next attempt. The
-    result is decoded by its annotation, so the first run and a replay return the same value. `def` functions run in a thread.
+    An error that the handler catches is checkpointed too, and so is every PermanentError: a replay raises it again, with its type, message and
+    arguments. After any other error, the step runs again in the job's next attempt. The result is decoded by its annotation, so the first run and a
+    replay return the same value. `def` functions run in a thread.
 
     With `retries`, it is retried within this attempt of the job when it raises one of `retry_on` (default: any Exception except outcomes such as
     PermanentError), with delays by `backoff`. With `timeout`, a run that takes longer raises TimeoutError. If the function has a parameter with one of
@@ -304,7 +305,10 @@ async def _replayed(owner: Durable, step: Step, codec: Codec | ResultCodec, retr
 
 
 async def _fail(owner: Durable, step: Step, error: PermanentError) -> NoReturn:
-    """Checkpoint a permanent error, and raise it as a replay does: with its message only."""
-    message = message_of(error, MAX_ERROR)
-    await owner.save(step, None, message)
-    raise PermanentError(message) from error
+    """Checkpoint a permanent error, and raise it as a replay does: with its type, message and arguments, without its other attributes."""
+    text, message = encode_error(error), message_of(error, MAX_ERROR)
+    await owner.save(step, text, message)
+    rebuilt = rebuild_error(text, message)
+    if type(rebuilt) is not type(error):
+        raise rebuilt from error
+    raise rebuilt.with_traceback(error.__traceback__) from error.__cause__

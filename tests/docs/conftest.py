@@ -25,7 +25,9 @@ async def real_clock_database(server: TestServer, monkeypatch: pytest.MonkeyPatc
     await connection.execute("select pg_advisory_lock(hashtext('plait tests: docs'))")
     if not await connection.fetchval("select exists (select from pg_roles where rolname = $1)", CLIENT):
         await connection.execute(f"create role {CLIENT} login in role plait_client")
-    await connection.execute(f"create table orders (customer int, cents int); grant all on orders to {CLIENT}")
+    await connection.execute(
+        f"create table orders (customer int, cents int, id int generated always as identity); grant all on orders to {CLIENT}"
+    )
     await connection.close()
     monkeypatch.setenv("PLAIT_DATABASE_URL", database.url)
     monkeypatch.setenv("PLAIT_POLL", "0.05")

@@ -85,7 +85,7 @@ def _reasons() -> list[str]:
     """The codes that SQL functions, workers and clients give as a reason."""
     found = []
     for path in (ROOT / "plait" / "sql" / "functions").rglob("*.sql"):
-        text = re.sub(r"--[^\n]*", "", path.read_text())
+        text = re.sub(r"\s+", " ", re.sub(r"--[^\n]*", "", path.read_text()))  # the layout may break a line anywhere
         for pattern in REASONS_IN_SQL:
             found += re.findall(pattern, text)
         for choice in re.findall(

@@ -94,7 +94,7 @@ async def test_a_permanent_error_is_kept_and_raised_again_on_a_replay(app: Plait
     tried: list[str] = []
 
     class Mine(PermanentError):
-        """As a replay could not raise it."""
+        """A replay cannot find a class that is defined in a function."""
 
     async def refuse() -> None:
         tried.append("x")
@@ -114,6 +114,67 @@ async def test_a_permanent_error_is_kept_and_raised_again_on_a_replay(app: Plait
     await run_to_end(kit, handle)
     assert await handle.result(120) == "PermanentError: the card was refused"
     assert tried == ["x"]
+
+
+class Refused(PermanentError):
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(code, text)
+
+
+class Unprintable(PermanentError):
+    """Its message needs an attribute, which a replay does not have."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+    def __str__(self) -> str:
+        return f"refused: {self.text}"
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"), [(Refused(51, "no money"), "Refused"), (Unprintable("no money"), "PermanentError")]
+)
+@pytest.mark.parametrize("step", [call, transaction])
+async def test_a_permanent_error_has_the_same_type_in_the_first_run_and_on_a_replay(
+    app: Plait, kit: Kit, error: PermanentError, kind: str, step: Any
+) -> None:
+    seen: list[tuple[str, str]] = []
+
+    async def refuse(*_: Any) -> None:
+        raise error
+
+    @app.job(retries=0)
+    async def parent() -> str:
+        try:
+            await step(refuse)
+        except PermanentError as caught:
+            seen.append((type(caught).__name__, str(caught)))
+            await sleep("1h")
+        return "done"
+
+    handle = await parent.enqueue()
+    await run_to_end(kit, handle)
+    assert await handle.result(120) == "done"
+    assert seen == [(kind, str(error))] * len(seen)
+    assert len(seen) >= 2
+
+
+async def test_an_uncaught_permanent_error_of_a_step_names_its_own_type(app: Plait, kit: Kit) -> None:
+    async def refuse() -> None:
+        raise Refused(51, "no money") from KeyError("card")
+
+    @app.job
+    async def parent() -> None:
+        await call(refuse)
+
+    handle = await parent.enqueue()
+    await run_to_end(kit, handle)
+    with pytest.raises(JobFailed) as raised:
+        await handle.result(120)
+    assert raised.value.error_type == f"{__name__}.Refused"
+    assert raised.value.cause is not None
+    assert raised.value.cause.type == "KeyError"
 
 
 async def test_two_steps_of_one_name_are_two_steps(app: Plait, kit: Kit) -> None:
