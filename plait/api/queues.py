@@ -39,7 +39,7 @@ class Queue(Shape):
         description="The root of the workflow that a serial queue runs now, if you may see it."
     )
     paused_at: datetime | None
-    paused_by: str | None = Field(description="Who paused it. Null for callers of one tenant.")
+    paused_by: str | None = Field(description="Name of the API key that paused it. Null for callers of one tenant.")
     pause_reason: str | None
 
 
@@ -92,9 +92,7 @@ async def resume(ask: Ask, name: Name) -> Response:
     return await _set(ask, "queue.resume", name, {"paused": False}, detail={"paused": False})
 
 
-async def _set(
-    ask: Asking, action: str, name: str, settings: dict[str, Any], *, detail: dict[str, Any]
-) -> Response:
+async def _set(ask: Asking, action: str, name: str, settings: dict[str, Any], *, detail: dict[str, Any]) -> Response:
     await ask.changing(action, name, **detail).queues.set_queue(name, settings)
     rows = await ask.store.queues.list_queues(tenant_id=ask.tenant_id)
     return Json(next(_shown(ask, row) for row in rows if row.name == name))

@@ -32,7 +32,9 @@ async def test_all_tenants_shows_the_tenant_of_each_object(harness: Harness, vis
         await expect(page.get_by_role("columnheader", name="Tenant")).to_be_visible()
         await expect(page.locator(f"[data-key='{row}']")).to_contain_text("acme")
         await page.goto(f"{address}/{row}")
-        await expect(page.locator("dt", has_text="Tenant").locator("xpath=following-sibling::dd[1]")).to_have_text("acme")
+        await expect(page.locator("dt", has_text="Tenant").locator("xpath=following-sibling::dd[1]")).to_have_text(
+            "acme"
+        )
         await page.goto(f"{address}?tenant=acme")
         await expect(page.locator(f"[data-key='{row}']")).to_be_visible()
         await expect(page.get_by_role("columnheader", name="Tenant")).to_have_count(0)

@@ -1051,7 +1051,7 @@ export interface Queue {
   /** The root of the workflow that a serial queue runs now, if you may see it. */
   root_id: string | null;
   paused_at: string | null;
-  /** Who paused it. Null for callers of one tenant. */
+  /** Name of the API key that paused it. Null for callers of one tenant. */
   paused_by: string | null;
   pause_reason: string | null;
 }

@@ -1,5 +1,6 @@
 /** Error boundaries: an error in a page leaves the navigation usable, and one in the navigation itself can be retried too. */
 
+import { useQueryClient } from "@tanstack/react-query";
 import { Link, useRouter, type ErrorComponentProps } from "@tanstack/react-router";
 import { Component, useEffect, type ReactNode } from "react";
 import { isOutdated, reloadOnce } from "../api/build";
@@ -9,9 +10,11 @@ import { Icon } from "../parts/Icon";
 /** Shown by the router instead of a page, or of the whole layout, that failed to render. */
 export function PageError({ error, reset }: ErrorComponentProps) {
   const router = useRouter();
+  const client = useQueryClient();
   // Data of a newer server may be the cause.
   useEffect(() => void (isOutdated() && reloadOnce()), []);
   const retry = () => {
+    client.removeQueries({ type: "inactive" }); // the page's data may be the cause
     reset();
     void router.invalidate();
   };
