@@ -73,7 +73,7 @@ export default function Triggers() {
 
 const COLUMNS: Column<Trigger>[] = [
   {
-    key: "label", title: "Label", width: "minmax(200px, 3fr)",
+    key: "label", title: "Label", width: "minmax(170px, 3fr)",
     cell: (one) => (
       <>
         <Icon name={one.trigger_type === "event" ? "events" : "clock"} size={14} />
