@@ -1,6 +1,7 @@
 /** One job: its status and the reason for it, payload and result, attempts, steps, sub-jobs and actions. */
 
 import { Link, useParams } from "@tanstack/react-router";
+import { useState } from "react";
 import { useRead } from "../api/hooks";
 import { oneOf, searchOf } from "../api/search";
 import type { JobPage } from "../api/types";
@@ -44,7 +45,9 @@ export default function Job() {
 
 function Shown({ job }: { job: JobPage }) {
   const [{ tab: wanted }, setSearch] = params.use();
-  const tab = wanted || (job.status === "failed" || job.status === "dead_letter" ? "attempts" : "data");
+  // As it was opened: a job that fails while somebody reads its payload does not change the tab.
+  const [first] = useState<"attempts" | "data">(job.status === "failed" || job.status === "dead_letter" ? "attempts" : "data");
+  const tab = wanted || first;
   const tree = job.root_id !== null || job.fan_outs.length > 0;
   return (
     <Page
