@@ -9,7 +9,8 @@
 --
 --   p_slug       1 to 63 of a-z, 0-9, _ and -; begins with a letter or digit
 --   p_settings   a JSON object: `name`, `time_zone`, `paused`, `paused_by`, `pause_reason`,
---                `weight`, `max_running`, `max_queued`, `max_triggers`, `retention` (seconds by final status, null for ever)
+--                `weight`, `max_running`, `max_queued`, `max_triggers`, `retention` (seconds by
+--                final status, null for ever)
 --
 --   select plait.set_tenant('acme', '{"weight": 2, "max_running": 50}');
 create or replace function plait.set_tenant(
