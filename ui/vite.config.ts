@@ -7,6 +7,7 @@ export default defineConfig({
   build: {
     outDir: "dist",
     assetsInlineLimit: 0,
+    cssCodeSplit: false, // one small style sheet: a page that is loaded later, after an outage, never lacks its styles
     target: "es2022",
     cssTarget: ["chrome123", "firefox120", "safari17.5"], // light-dark()
     chunkSizeWarningLimit: 800,

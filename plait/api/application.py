@@ -113,12 +113,12 @@ def build(
     app.state.stopping = asyncio.Event()
     for router in ROUTERS:
         app.include_router(router)
-    site.register(app, settings.embedding)
+    ui = site.register(app, settings.embedding)
     described = app.openapi
     problems.register(app)
     app.openapi = lambda: _document(app, described)  # type: ignore[method-assign]  # FastAPI's way to customise it
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=3)
-    app.add_middleware(RequestLimits, body=settings.api_body)
+    app.add_middleware(RequestLimits, body=settings.api_body, build=ui.build)
     app.add_middleware(Forwarding, trusted=settings.proxies, per_client=settings.api_connections_per_client)
     return app
 

@@ -69,6 +69,9 @@ class Event(Shape):
     at: datetime
     dispatched_at: datetime | None
     jobs: int = Field(description="Number of jobs that it triggered.")
+    deduplicated: int = Field(
+        description="Number of triggers that created no job because of their dedupe key or window."
+    )
     correlation_id: str | None
     error: str | None
     data: Any

@@ -1,5 +1,7 @@
 """Queues: list them; pause and limit them, for all tenants."""
 
+from dataclasses import replace
+from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal
 from uuid import UUID
 
@@ -11,6 +13,7 @@ from plait.api.authentication import new_router
 from plait.api.shapes import Json, Page, Shape
 from plait.api.tenancy import Ask, Asking
 from plait.model.policies import QUEUE_NAME
+from plait.store.queues import QueueRow
 
 router = new_router("queues")
 
@@ -35,6 +38,15 @@ class Queue(Shape):
     root_id: UUID | None = Field(
         description="The root of the workflow that a serial queue runs now, if you may see it."
     )
+    paused_at: datetime | None
+    paused_by: str | None = Field(description="Name of the API key that paused it. Null for callers of one tenant.")
+    pause_reason: str | None
+
+
+class Pause(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    reason: str | None = Field(None, min_length=1, max_length=500, description="Shown to everyone who sees the queue.")
 
 
 class Settings(BaseModel):
@@ -56,28 +68,36 @@ class Settings(BaseModel):
 async def list_queues(ask: Ask) -> Response:
     """List queues, with the jobs of your own tenant."""
     rows = await ask.store.queues.list_queues(tenant_id=ask.tenant_id)
-    return Json({"items": [Queue.of(row) for row in rows], "next": None})
+    return Json({"items": [_shown(ask, row) for row in rows], "next": None})
 
 
 @router.patch("/queues/{name}", response_model=Queue)
 async def change(ask: Ask, name: Name, body: Settings) -> Response:
     """Change a queue's limits. Omitted fields stay unchanged, null removes a limit."""
-    return await _set(ask, "queue.change", name, body.columns())
+    columns = body.columns()
+    return await _set(ask, "queue.change", name, columns, detail=columns)
 
 
 @router.post("/queues/{name}/pause", response_model=Queue)
-async def pause(ask: Ask, name: Name) -> Response:
+async def pause(ask: Ask, name: Name, body: Pause | None = None) -> Response:
     """Pause a queue: start none of its jobs. After the response, no earlier claim is still running."""
-    return await _set(ask, "queue.pause", name, {"paused": True})
+    reason = body.reason if body is not None else None
+    settings = {"paused": True, "paused_by": ask.caller.name, "pause_reason": reason}
+    return await _set(ask, "queue.pause", name, settings, detail={"paused": True, "reason": reason})
 
 
 @router.post("/queues/{name}/resume", response_model=Queue)
 async def resume(ask: Ask, name: Name) -> Response:
     """Resume a queue."""
-    return await _set(ask, "queue.resume", name, {"paused": False})
+    return await _set(ask, "queue.resume", name, {"paused": False}, detail={"paused": False})
 
 
-async def _set(ask: Asking, action: str, name: str, settings: dict[str, Any]) -> Response:
-    await ask.changing(action, name, **settings).queues.set_queue(name, settings)
+async def _set(ask: Asking, action: str, name: str, settings: dict[str, Any], *, detail: dict[str, Any]) -> Response:
+    await ask.changing(action, name, **detail).queues.set_queue(name, settings)
     rows = await ask.store.queues.list_queues(tenant_id=ask.tenant_id)
-    return Json(next(Queue.of(row) for row in rows if row.name == name))
+    return Json(next(_shown(ask, row) for row in rows if row.name == name))
+
+
+def _shown(ask: Asking, row: QueueRow) -> dict[str, Any]:
+    """A queue is shared by tenants: they see why it is paused, not the name of an operator."""
+    return Queue.of(row if ask.caller.tenant_id is None else replace(row, paused_by=None))

@@ -22,9 +22,11 @@ _UNLESS_SAID: Final = [
 
 
 class RequestLimits:
-    def __init__(self, app: ASGIApp, *, body: int) -> None:
+    def __init__(self, app: ASGIApp, *, body: int, build: str) -> None:
+        """`build`: the web UI's (site.py)."""
         self._app = app
         self._body = body
+        self._headers = [*_HEADERS, *([(b"plait-build", build.encode())] if build else [])]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -46,7 +48,7 @@ class RequestLimits:
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = message.setdefault("headers", [])
-                headers += [(b"x-request-id", request_id.encode()), *_HEADERS]
+                headers += [(b"x-request-id", request_id.encode()), *self._headers]
                 said = {name for name, _ in headers}
                 headers += [(name, value) for name, value in _UNLESS_SAID if name not in said]
             await send(message)

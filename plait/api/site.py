@@ -1,8 +1,11 @@
 """The web UI's files, built into `plait/api/static` by `scripts/ui.py`: one page, and the files that it loads.
 
 They are the same for everyone and contain no data, so they need no key; the page gets all data from the API. Names below `/assets` contain a
-hash of their content and never change. Every URL of the UI returns the one page; other URLs are not found. No site may frame the page, except
-below `/embed`: a tenant's embedded view (embeds.py), for the configured sites.
+hash of their content and never change. Every URL of the UI returns the one page. A browser gets it for any other URL too, with status 404 and
+the page's own not-found view. No site may frame the page, except below `/embed`: a tenant's embedded view (embeds.py), for the configured sites.
+
+The page contains its build, a hash of the page and thereby of its files' names, and every response has it in the header `Plait-Build`. A page
+that was opened before a deployment compares the two and reloads itself (ui/src/api/build.ts): files that it has not loaded yet may be gone.
 """
 
 import mimetypes
@@ -15,6 +18,7 @@ from typing import Final
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from plait.api.problems import Refused
 
@@ -49,10 +53,18 @@ class File:
     headers: dict[str, str]
 
 
+BUILD: Final = b'<meta name="plait-build" content="'
+
+
 class Site:
-    def __init__(self, built: Path = BUILT, embedding: Sequence[str] = ()) -> None:
+    def __init__(self, built: Path | None = None, embedding: Sequence[str] = ()) -> None:
+        built = built or BUILT
         self._embedded = POLICY.replace(NOBODY, f"frame-ancestors {' '.join(embedding)}") if embedding else POLICY
         self._files = {path.relative_to(built).as_posix(): _read(path, built) for path in _below(built)}
+        self.build = ""
+        if (page := self._files.get("index.html")) is not None:
+            self.build = sha256(page.content).hexdigest()[:16]
+            self._files["index.html"] = _file(page.content.replace(BUILD, BUILD + self.build.encode()), "text/html")
 
     async def page(self, request: Request) -> Response:
         """The page, at any of its URLs."""
@@ -72,13 +84,23 @@ class Site:
             raise HTTPException(404, "file not found")
         return self._answer(request, found)
 
+    async def nowhere(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The page, for a browser at a URL that does not exist; a problem for any other client."""
+        request = Request(scope)
+        page = self._files.get("index.html")
+        browser = request.method in ("GET", "HEAD") and "text/html" in request.headers.get("accept", "")
+        if page is None or not browser or request.url.path.startswith(("/api/", "/assets/")):
+            raise HTTPException(404)
+        answer = Response(page.content, status_code=404, media_type=page.media_type, headers=page.headers)
+        await answer(scope, receive, send)
+
     def _answer(self, request: Request, file: File) -> Response:
         if request.headers.get("if-none-match") == file.headers["ETag"]:
             return Response(status_code=304, headers=file.headers)
         return Response(file.content, media_type=file.media_type, headers=file.headers)
 
 
-def register(app: FastAPI, embedding: Sequence[str] = ()) -> None:
+def register(app: FastAPI, embedding: Sequence[str] = ()) -> Site:
     site = Site(embedding=embedding)
     app.router.routes += [
         Route("/", site.page),
@@ -86,6 +108,8 @@ def register(app: FastAPI, embedding: Sequence[str] = ()) -> None:
         *(Route(f"/embed{rest}", site.embedded) for rest in ("", "/{rest:path}")),
         *(Route(path, site.file) for path in ("/assets/{name}", "/theme.js", "/icon.svg")),
     ]
+    app.router.default = site.nowhere
+    return site
 
 
 def _below(built: Path) -> list[Path]:
@@ -93,9 +117,11 @@ def _below(built: Path) -> list[Path]:
 
 
 def _read(path: Path, built: Path) -> File:
-    content = path.read_bytes()
-    hashed = path.parent != built
     media_type = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    return _file(path.read_bytes(), media_type, hashed=path.parent != built)
+
+
+def _file(content: bytes, media_type: str, *, hashed: bool = False) -> File:
     headers = {
         "ETag": f'"{sha256(content).hexdigest()[:32]}"',
         "Cache-Control": "public, max-age=31536000, immutable" if hashed else "no-cache",

@@ -29,6 +29,9 @@ class Tenant(Shape):
     max_queued: int | None
     queued: int = Field(description="Unfinished jobs that are not running.")
     running: int
+    paused_at: datetime | None
+    paused_by: str | None
+    pause_reason: str | None
 
 
 class Settings(BaseModel):
@@ -37,6 +40,9 @@ class Settings(BaseModel):
     name: str | None = Field(None, min_length=1, max_length=200)
     time_zone: str | None = Field(None, max_length=100)
     paused: bool | None = None
+    pause_reason: str | None = Field(
+        None, min_length=1, max_length=500, description="Why it is paused, shown with its jobs. Removed on resume."
+    )
     weight: int | None = Field(None, ge=1, le=1000, description="Weight in fair scheduling.")
     max_running: int | None = Field(None, ge=0, le=2**31 - 1)
     max_queued: int | None = Field(None, ge=0, le=2**31 - 1, description="Quota: maximum number of unfinished jobs.")
@@ -101,6 +107,7 @@ async def change(ask: Ask, slug: Slug, body: Settings) -> Response:
 
 
 async def _set(ask: Asking, action: str, slug: str, settings: dict[str, Any], *, new: bool = False) -> Response:
-    await ask.changing(action, slug, **settings).tenants.set_tenant(slug, settings, new=new)
+    by = {"paused_by": ask.caller.name} if settings.get("paused") else {}
+    await ask.changing(action, slug, **settings).tenants.set_tenant(slug, settings | by, new=new)
     rows = await ask.store.tenants.list_tenants()
     return Json(next(Tenant.of(row) for row in rows if row.slug == slug), status_code=201 if new else 200)

@@ -68,9 +68,15 @@ async def list_(cli: Invocation) -> None:
     )
 
 
-async def pause(cli: Invocation, name: Name) -> None:
+async def pause(
+    cli: Invocation,
+    name: Name,
+    reason: Annotated[
+        str | None, typer.Option("--reason", metavar="TEXT", help="Why, shown to everyone who sees the queue.")
+    ] = None,
+) -> None:
     """Pause a queue: start none of its jobs. Running jobs continue; new jobs are accepted and wait."""
-    await _set(cli, name, {"paused": True})
+    await _set(cli, name, {"paused": True, "paused_by": "command line", "pause_reason": reason})
 
 
 async def resume(cli: Invocation, name: Name) -> None:

@@ -154,7 +154,8 @@ def _settings(
     keep: list[str] | None,
 ) -> dict[str, Any]:
     """The given settings. The limit none is a null, which removes it."""
-    given = {"name": name, "time_zone": time_zone, "paused": paused, "weight": weight}
+    by = "command line" if paused else None
+    given = {"name": name, "time_zone": time_zone, "paused": paused, "paused_by": by, "weight": weight}
     settings: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     if max_running is not None:
         settings["max_running"] = arguments.limit(max_running, what="--max-running")

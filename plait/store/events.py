@@ -22,6 +22,7 @@ class EventRow:
     at: datetime
     dispatched_at: datetime | None
     jobs: int
+    deduplicated: int
     name: str
     correlation_id: str | None
     error: str | None

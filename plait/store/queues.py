@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -27,6 +28,9 @@ class QueueRow:
     """parallel, or serial: one workflow at a time."""
     root_id: UUID | None
     """The root of the workflow that a serial queue runs now."""
+    paused_at: datetime | None
+    paused_by: str | None
+    pause_reason: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

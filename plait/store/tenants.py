@@ -32,6 +32,9 @@ class TenantRow:
     max_triggers: int | None
     queued: int
     running: int
+    paused_at: datetime | None
+    paused_by: str | None
+    pause_reason: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

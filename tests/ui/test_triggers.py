@@ -147,7 +147,7 @@ async def test_who_was_slower_is_told_and_undoes_nothing(harness: Harness, visit
 
 async def test_a_viewer_is_offered_nothing_and_an_operator_only_a_test(harness: Harness, visit: Visitor) -> None:
     trigger = await harness.trigger("t", event_name="e")
-    for role, offered in (("viewer", []), ("operator", ["Test trigger"])):
+    for role, offered in (("viewer", []), ("operator", ["Fire now", "Test trigger"])):
         page = await visit(role, f"/triggers/{trigger}?edit=1")
         await expect(page.get_by_role("heading", level=1)).to_contain_text("t")
         await expect(page.locator(".page-head .actions button")).to_have_count(0)

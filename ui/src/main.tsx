@@ -3,7 +3,10 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { ApiError } from "./api/client";
+import { onReturn } from "./api/connection";
+import { reset } from "./api/live";
 import { router } from "./router";
+import { Boundary } from "./shell/PageError";
 import "./styles/tokens.css";
 import "./styles/elements.css";
 import "./styles/shell.css";
@@ -16,7 +19,10 @@ const client: QueryClient = new QueryClient({
       refetchOnWindowFocus: true,
       // A client error (4xx) would fail again.
       retry: (count, error) => !(error instanceof ApiError && error.status < 500) && count < 2,
+      // Requests are sent whatever the browser says about its network: the server may be on the same machine (api/connection.ts).
+      networkMode: "always",
     },
+    mutations: { networkMode: "always" },
   },
 });
 
@@ -26,10 +32,18 @@ client.getQueryCache().subscribe((event) => {
   if (event.action.error instanceof ApiError && event.action.error.status === 401) void client.resetQueries({ queryKey: ["session"] });
 });
 
+// After an outage, refetch what is visible, except lists of several pages: they offer a reload (pages/jobs.tsx).
+onReturn(() => {
+  void client.invalidateQueries({ predicate: ({ state }) => ((state.data as { pages?: unknown[] } | undefined)?.pages?.length ?? 0) <= 1 });
+  reset();
+});
+
 createRoot(document.getElementById("root")!).render(
   <StrictMode>
-    <QueryClientProvider client={client}>
-      <RouterProvider router={router} />
-    </QueryClientProvider>
+    <Boundary>
+      <QueryClientProvider client={client}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </Boundary>
   </StrictMode>,
 );

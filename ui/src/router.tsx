@@ -1,20 +1,22 @@
 /** The routes and the file of each page. Pages are loaded on first use. To add a page, add a line here and in shell/nav.ts. */
 
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, retainSearchParams } from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, retainSearchParams } from "@tanstack/react-router";
 import { BASE, EMBEDDED } from "./api/embed";
 import { parseSearch, stringifySearch, type Raw } from "./api/search";
 import { WithSession } from "./api/session";
-import { Loading, NotFound } from "./parts/States";
+import { Loading } from "./parts/States";
 import { EmbedShell, SessionEnded } from "./shell/EmbedShell";
+import { lazyPage } from "./shell/lazyPage";
+import { PageError } from "./shell/PageError";
 import { Shell } from "./shell/Shell";
 import { Toasts } from "./shell/toasts";
 import Login, { ToLogin } from "./pages/login";
+import PageNotFound from "./pages/not-found";
 
 const root = createRootRoute({
   // Each page reads its own parameters (api/search.ts). The tenant is kept when navigating.
   validateSearch: (raw: Record<string, unknown>) => raw as Raw,
   search: { middlewares: [retainSearchParams(["tenant"] as never)] },
-  notFoundComponent: () => <NotFound what="page" />,
 });
 
 const signedIn = createRoute({
@@ -29,7 +31,7 @@ const signedIn = createRoute({
 });
 
 const page = <const P extends string>(path: P, load: () => Promise<{ default: () => React.ReactNode }>) =>
-  createRoute({ getParentRoute: () => signedIn, path, component: lazyRouteComponent(load) });
+  createRoute({ getParentRoute: () => signedIn, path, component: lazyPage(load) });
 
 const routeTree = root.addChildren([
   createRoute({ getParentRoute: () => root, path: "/login", component: Login }),
@@ -51,6 +53,8 @@ const routeTree = root.addChildren([
     page("/tenants", () => import("./pages/tenants")),
     page("/audit", () => import("./pages/audit")),
     page("/keys", () => import("./pages/keys")),
+    // Any other address: inside the shell, so that the navigation stays.
+    createRoute({ getParentRoute: () => signedIn, path: "$", component: PageNotFound }),
   ]),
 ]);
 
@@ -61,6 +65,7 @@ export const router = createRouter({
   stringifySearch,
   defaultPreload: "intent",
   defaultPendingComponent: Loading,
+  defaultErrorComponent: PageError,
   scrollRestoration: true,
 });
 

@@ -389,6 +389,7 @@ class Event(TypedDict):
     at: str
     dispatched_at: str | None
     jobs: int
+    deduplicated: int
     correlation_id: str | None
     error: str | None
     data: Any
@@ -401,6 +402,7 @@ class EventPage(TypedDict):
     at: str
     dispatched_at: str | None
     jobs: int
+    deduplicated: int
     correlation_id: str | None
     error: str | None
     data: Any
@@ -822,6 +824,7 @@ class NewTenant(TypedDict):
     name: NotRequired[str | None]
     time_zone: NotRequired[str | None]
     paused: NotRequired[bool | None]
+    pause_reason: NotRequired[str | None]
     weight: NotRequired[int | None]
     max_running: NotRequired[int | None]
     max_queued: NotRequired[int | None]
@@ -1013,6 +1016,10 @@ class PageOfWorker(TypedDict):
     next: NotRequired[str | None]
 
 
+class Pause(TypedDict):
+    reason: NotRequired[str | None]
+
+
 class Problem(TypedDict):
     """An error, as defined in RFC 9457."""
 
@@ -1040,6 +1047,9 @@ class Queue(TypedDict):
     rate_count: int | None
     rate_period_seconds: float | None
     root_id: str | None
+    paused_at: str | None
+    paused_by: str | None
+    pause_reason: str | None
 
 
 class Reason(TypedDict):
@@ -1212,6 +1222,9 @@ class Tenant(TypedDict):
     max_queued: int | None
     queued: int
     running: int
+    paused_at: str | None
+    paused_by: str | None
+    pause_reason: str | None
 
 
 class TenantLoad(TypedDict):
@@ -1342,6 +1355,7 @@ class TenantsSettings(TypedDict):
     name: NotRequired[str | None]
     time_zone: NotRequired[str | None]
     paused: NotRequired[bool | None]
+    pause_reason: NotRequired[str | None]
     weight: NotRequired[int | None]
     max_running: NotRequired[int | None]
     max_queued: NotRequired[int | None]

@@ -340,6 +340,8 @@ export interface Event {
   dispatched_at: string | null;
   /** Number of jobs that it triggered. */
   jobs: number;
+  /** Number of triggers that created no job because of their dedupe key or window. */
+  deduplicated: number;
   correlation_id: string | null;
   error: string | null;
   data: unknown;
@@ -353,6 +355,8 @@ export interface EventPage {
   dispatched_at: string | null;
   /** Number of jobs that it triggered. */
   jobs: number;
+  /** Number of triggers that created no job because of their dedupe key or window. */
+  deduplicated: number;
   correlation_id: string | null;
   error: string | null;
   data: unknown;
@@ -856,6 +860,8 @@ export interface NewTenant {
   name?: string | null;
   time_zone?: string | null;
   paused?: boolean | null;
+  /** Why it is paused, shown with its jobs. Removed on resume. */
+  pause_reason?: string | null;
   /** Weight in fair scheduling. */
   weight?: number | null;
   max_running?: number | null;
@@ -1075,6 +1081,11 @@ export interface PageOfWorker {
   next?: string | null;
 }
 
+export interface Pause {
+  /** Shown to everyone who sees the queue. */
+  reason?: string | null;
+}
+
 /** An error, as defined in RFC 9457. */
 export interface Problem {
   type: string;
@@ -1105,6 +1116,10 @@ export interface Queue {
   rate_period_seconds: number | null;
   /** The root of the workflow that a serial queue runs now, if you may see it. */
   root_id: string | null;
+  paused_at: string | null;
+  /** Name of the API key that paused it. Null for callers of one tenant. */
+  paused_by: string | null;
+  pause_reason: string | null;
 }
 
 export interface Reason {
@@ -1294,6 +1309,9 @@ export interface Tenant {
   /** Unfinished jobs that are not running. */
   queued: number;
   running: number;
+  paused_at: string | null;
+  paused_by: string | null;
+  pause_reason: string | null;
 }
 
 /** The load of one tenant. */
@@ -1439,6 +1457,8 @@ export interface TenantsSettings {
   name?: string | null;
   time_zone?: string | null;
   paused?: boolean | null;
+  /** Why it is paused, shown with its jobs. Removed on resume. */
+  pause_reason?: string | null;
   /** Weight in fair scheduling. */
   weight?: number | null;
   max_running?: number | null;
@@ -1539,7 +1559,7 @@ export interface Routes {
   "GET /keys/{key_id}/descendants": { path: { key_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfKey };
   "GET /queues": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfQueue };
   "PATCH /queues/{name}": { path: { name: string }; query: { tenant?: string | null }; body: QueuesSettings; answer: Queue };
-  "POST /queues/{name}/pause": { path: { name: string }; query: { tenant?: string | null }; body: undefined; answer: Queue };
+  "POST /queues/{name}/pause": { path: { name: string }; query: { tenant?: string | null }; body: Pause | null | undefined; answer: Queue };
   "POST /queues/{name}/resume": { path: { name: string }; query: { tenant?: string | null }; body: undefined; answer: Queue };
   "POST /session": { path: {}; query: {}; body: SignIn; answer: Session };
   "GET /session": { path: {}; query: { tenant?: string | null }; body: undefined; answer: Session };

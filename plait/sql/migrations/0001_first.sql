@@ -26,6 +26,9 @@ create table plait.tenants (
   time_zone   text not null default 'UTC',
   created_at  timestamptz not null default plait.now(),
   paused      boolean not null default false,
+  paused_at   timestamptz,
+  paused_by   text check (length(paused_by) between 1 and 500),
+  pause_reason text check (length(pause_reason) between 1 and 500),
   weight      smallint not null default 1 check (weight between 1 and 1000),
   max_running integer check (max_running >= 0),
   max_queued  integer check (max_queued >= 0),
@@ -131,6 +134,9 @@ create table plait.queues (
   updated_at    timestamptz not null default plait.now(),
   serial        boolean not null default false,
   roots         uuid[],
+  paused_at     timestamptz,
+  paused_by     text check (length(paused_by) between 1 and 500),
+  pause_reason  text check (length(pause_reason) between 1 and 500),
   settling      boolean not null default false,
   check ((rate_count is null) = (rate_period_s is null))
 );
@@ -826,6 +832,7 @@ create table plait.events (
   at             timestamptz not null,
   dispatched_at  timestamptz,
   jobs           integer not null default 0,
+  deduplicated   integer not null default 0,
   name           text collate "C" not null check (name ~ '^[A-Za-z0-9_.:/-]{1,200}$'),
   correlation_id text check (length(correlation_id) between 1 and 500),
   error          text,

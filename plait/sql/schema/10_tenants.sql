@@ -7,6 +7,9 @@ create table plait.tenants (
   time_zone   text not null default 'UTC',
   created_at  timestamptz not null default plait.now(),
   paused      boolean not null default false,
+  paused_at   timestamptz,
+  paused_by   text check (length(paused_by) between 1 and 500),
+  pause_reason text check (length(pause_reason) between 1 and 500),
   -- its share in fair scheduling
   weight      smallint not null default 1 check (weight between 1 and 1000),
   max_running integer check (max_running >= 0),

@@ -98,6 +98,9 @@ create table plait.queues (
   serial        boolean not null default false,      -- one workflow at a time
   roots         uuid[],                              -- serial: roots of workflows that have begun;
                                                      -- the first that is still live holds the queue
+  paused_at     timestamptz,
+  paused_by     text check (length(paused_by) between 1 and 500),
+  pause_reason  text check (length(pause_reason) between 1 and 500),
   settling      boolean not null default false,      -- it became serial: claims that saw
                                                      -- it as parallel may not have ended
   check ((rate_count is null) = (rate_period_s is null))

@@ -6,6 +6,7 @@ create table plait.events (
   at             timestamptz not null,
   dispatched_at  timestamptz,                        -- when its triggers have fired, or failed to
   jobs           integer not null default 0,         -- how many jobs it created
+  deduplicated   integer not null default 0,         -- how many triggers found an existing job
   name           text collate "C" not null check (name ~ '^[A-Za-z0-9_.:/-]{1,200}$'),
   correlation_id text check (length(correlation_id) between 1 and 500),
   error          text,                               -- why a trigger failed;

@@ -1,5 +1,7 @@
 /** Calls of the API, typed by its OpenAPI document. Except for the event stream (live.ts), all HTTP of the UI is here. */
 
+import { noteBuild } from "./build";
+import { contact, doubt, isUnavailable } from "./connection";
 import { credentials } from "./embed";
 import { parse, stringify } from "./json";
 import type { Problem, Routes } from "./types";
@@ -27,7 +29,18 @@ export class ApiError extends Error {
   }
 }
 
+/** No answer: the server, or a proxy in front of it, can't be reached. */
+export class Unreachable extends Error {
+  constructor(method: string) {
+    super(method === "GET" ? "The server did not respond." : "The server did not respond. Check whether the change was made before you repeat it.");
+  }
+}
+
 const PREFIX = "/api/v1";
+/** After this time the server is probed; the request continues. */
+const SLOW_MS = 8000;
+/** A read that takes longer has failed. */
+const READ_MS = 30_000;
 let csrf: string | null = null;
 const tags = new Map<string, string>();
 
@@ -53,12 +66,32 @@ async function send<R extends Route>(route: R, given: Given<R> = {}, tenant?: st
   const body = given.raw ?? (given.body === undefined ? undefined : stringify(given.body));
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (method !== "GET" && csrf) headers["X-CSRF-Token"] = csrf;
-  const answer = await fetch(address(route, given, tenant), { method, headers, body, signal, credentials: who.credentials });
-  const text = await answer.text();
+  const [answer, text] = await exchange(address(route, given, tenant), { method, headers, body, credentials: who.credentials }, signal);
   const tag = answer.headers.get("ETag");
   if (tag && answer.ok) tags.set(new URL(answer.url).pathname, tag);
   if (!answer.ok) throw new ApiError(answer.status, problemOf(text));
   return (text ? parse(text) : undefined) as Answer<R>;
+}
+
+/** Send a request and read its answer, and report whether there was one. */
+async function exchange(url: string, init: RequestInit & { method: string }, signal?: AbortSignal): Promise<[Response, string]> {
+  const slow = setTimeout(() => void doubt(), SLOW_MS);
+  const bounds = [...(signal ? [signal] : []), ...(init.method === "GET" ? [AbortSignal.timeout(READ_MS)] : [])];
+  try {
+    const answer = await fetch(url, { ...init, signal: AbortSignal.any(bounds) });
+    const text = await answer.text();
+    noteBuild(answer);
+    if (!isUnavailable(answer.status)) contact();
+    else void doubt();
+    if (isUnavailable(answer.status) && !answer.headers.get("Content-Type")?.includes("json")) throw new Unreachable(init.method);
+    return [answer, text];
+  } catch (error) {
+    if (signal?.aborted || error instanceof Unreachable) throw error;
+    void doubt();
+    throw new Unreachable(init.method);
+  } finally {
+    clearTimeout(slow);
+  }
 }
 
 /** The ETag of the last read. Sent as `If-Match`, it makes a change fail if somebody else has changed the resource since. */

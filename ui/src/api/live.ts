@@ -6,6 +6,7 @@
  * Events are delivered in batches, so that a thousand of them cause one render. While the stream is interrupted, pages poll every few seconds.
  */
 
+import { contact, doubt } from "./connection";
 import { credentials, EMBEDDED } from "./embed";
 import { useEffect, useRef, useSyncExternalStore } from "react";
 
@@ -73,11 +74,19 @@ function become(next: LiveState): void {
   if (state === next) return;
   const back = next === "live" && state === "polling";
   state = next;
-  if (back) take({ kind: "reset" });
+  if (next === "live") contact();
+  if (next === "polling") void doubt();
+  if (back) reset();
   for (const watcher of watchers) watcher();
 }
 
+/** Make all pages refetch their data. */
+export function reset(): void {
+  take({ kind: "reset" });
+}
+
 function take(event: LiveEvent): void {
+  contact();
   waiting.push(event);
   timer ??= setTimeout(() => {
     const events = waiting;

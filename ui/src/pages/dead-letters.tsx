@@ -2,6 +2,7 @@
 
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
+import { now } from "../api/clock";
 import { useRead, useTenant } from "../api/hooks";
 import { oneOf, searchOf, text } from "../api/search";
 import { useSession } from "../api/session";
@@ -101,7 +102,7 @@ export default function DeadLetters() {
 
 /** Rounded to the minute: with a time that changes every second, each render would be a new query. */
 function useStart(days: number | null): string | undefined {
-  const minute = Math.floor(Date.now() / 60_000);
+  const minute = Math.floor(now() / 60_000);
   return useMemo(() => (days === null ? undefined : new Date(minute * 60_000 - days * 86_400_000).toISOString()), [minute, days]);
 }
 

@@ -12,6 +12,7 @@ import { Table, type Column } from "../parts/Table";
 import { Time } from "../parts/Time";
 import { OutcomeTag } from "./events";
 import { jobsWith } from "./job-filter";
+import { useTenantNames } from "./tenant-names";
 import { outcome } from "./trigger-words";
 import "./triggers.css";
 
@@ -22,6 +23,7 @@ export default function Event() {
 }
 
 function Shown({ event }: { event: EventPage }) {
+  const tenantOf = useTenantNames();
   return (
     <Page
       above={
@@ -55,9 +57,11 @@ function Shown({ event }: { event: EventPage }) {
           <div className="body">
             <Facts
               facts={[
+                ["Tenant", tenantOf(event.tenant_id)],
                 ["Received", <Time at={event.at} />],
                 ["Dispatched", event.dispatched_at ? <Time at={event.dispatched_at} /> : "pending"],
                 ["Jobs created", event.jobs],
+                ["Deduplicated", event.deduplicated > 0 && `${event.deduplicated} ${event.deduplicated === 1 ? "trigger" : "triggers"}: the job existed already`],
                 ["Correlation id", event.correlation_id && <Link to="/jobs" search={jobsWith({ correlation: event.correlation_id }) as never}>{event.correlation_id}</Link>],
               ]}
             />
@@ -86,8 +90,16 @@ const COLUMNS: Column<Fire>[] = [
   },
   { key: "outcome", title: "Outcome", width: "120px", cell: outcome },
   {
-    key: "job", title: "Job", width: "140px",
-    cell: (one) => (one.job_id ? <Link to="/jobs/$jobId" params={{ jobId: one.job_id }}><Id id={one.job_id} /></Link> : <span className="quiet">–</span>),
+    key: "job", title: "Job", width: "180px",
+    cell: (one) =>
+      one.job_id ? (
+        <>
+          <Link to="/jobs/$jobId" params={{ jobId: one.job_id }}><Id id={one.job_id} /></Link>
+          {one.outcome === "deduplicated" && <span className="quiet">existing</span>}
+        </>
+      ) : (
+        <span className="quiet">–</span>
+      ),
   },
   { key: "error", title: "Error", width: "minmax(220px, 2fr)", cell: (one) => <span className="mono quiet" title={one.error ?? ""}>{one.error ?? ""}</span> },
 ];

@@ -19,6 +19,7 @@ import { Empty, Failed, Loading } from "../parts/States";
 import { Table, type Column } from "../parts/Table";
 import { Time } from "../parts/Time";
 import { useCommands } from "../shell/Palette";
+import { useTenantNames, withTenant } from "./tenant-names";
 import "./triggers.css";
 
 const params = searchOf({ name: text, failed: flag });
@@ -29,6 +30,8 @@ export default function Events() {
   const dialog = useDialog();
   const [{ name, failed }, setSearch] = params.use();
   const events = useEvents(name, failed);
+  const tenantOf = useTenantNames();
+  const columns = useMemo(() => withTenant(COLUMNS, tenantOf), [tenantOf]);
   const may = session.can("POST /events");
   useCommands(may ? [{ label: "Send event", icon: "events", act: () => dialog.open(true) }] : []);
   return (
@@ -55,7 +58,7 @@ export default function Events() {
       ) : events.loading ? (
         <Loading />
       ) : events.rows.length ? (
-        <Table label="Events" columns={COLUMNS} rows={events.rows} keyOf={(one) => one.id} onEnd={events.next} onOpen={(one) => void navigate({ to: "/events/$eventId", params: { eventId: one.id } })} />
+        <Table label="Events" columns={columns} rows={events.rows} keyOf={(one) => one.id} onEnd={events.next} onOpen={(one) => void navigate({ to: "/events/$eventId", params: { eventId: one.id } })} />
       ) : (
         <Empty title={name || failed ? "No matching events" : "No events yet"} icon="events">
           {!name && !failed && <p className="quiet">Events that applications send are listed here with the jobs they created.</p>}
@@ -86,7 +89,13 @@ const COLUMNS: Column<Event>[] = [
 export function OutcomeTag({ event }: { event: Event }) {
   if (event.error) return <Tag tone="bad" title={event.error}>error</Tag>;
   if (!event.dispatched_at) return <Tag>pending</Tag>;
-  return event.jobs > 0 ? <Tag tone="good">{`${event.jobs} ${event.jobs === 1 ? "job" : "jobs"}`}</Tag> : <Tag tone="warn">no match</Tag>;
+  if (event.jobs + event.deduplicated === 0) return <Tag tone="warn">no match</Tag>;
+  return (
+    <>
+      {event.jobs > 0 && <Tag tone="good">{`${event.jobs} ${event.jobs === 1 ? "job" : "jobs"}`}</Tag>}
+      {event.deduplicated > 0 && <Tag title="A job with the same dedupe key or payload exists, so none was created">deduplicated</Tag>}
+    </>
+  );
 }
 
 function useEvents(name: string, failed: boolean) {

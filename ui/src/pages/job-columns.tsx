@@ -41,7 +41,7 @@ export function jobColumns(tenantOf: ((id: string) => string) | null): JobColumn
       cell: (job) => (
         <span title={`${job.attempt_count} of ${job.max_attempts} attempts used`}>
           {job.attempt_count}
-          <span className="quiet">{` / ${job.max_attempts}`}</span>
+          <span className="quiet">{` of ${job.max_attempts}`}</span>
         </span>
       ),
     },

@@ -1,6 +1,7 @@
 /** One job: its status and the reason for it, payload and result, attempts, steps, sub-jobs and actions. */
 
 import { Link, useParams } from "@tanstack/react-router";
+import { useState } from "react";
 import { useRead } from "../api/hooks";
 import { oneOf, searchOf } from "../api/search";
 import type { JobPage } from "../api/types";
@@ -16,10 +17,13 @@ import { JobActions } from "./job-actions";
 import { Attempts, Output } from "./job-attempts";
 import { FanOuts, SubJobs } from "./job-children";
 import { jobsWith } from "./job-filter";
+import { Reasons } from "./job-reasons";
 import { Steps } from "./job-steps";
+import { useTenantNames } from "./tenant-names";
 import "./job.css";
 
-const params = searchOf({ tab: oneOf("data", "attempts", "steps", "sub-jobs") });
+/** Without a tab in the address, a job that failed opens on its last error, and any other on its payload. */
+const params = searchOf({ tab: oneOf("", "data", "attempts", "steps", "sub-jobs") });
 
 export default function Job() {
   const { jobId } = useParams({ strict: false }) as { jobId: string };
@@ -40,7 +44,10 @@ export default function Job() {
 }
 
 function Shown({ job }: { job: JobPage }) {
-  const [{ tab }, setSearch] = params.use();
+  const [{ tab: wanted }, setSearch] = params.use();
+  // As it was opened: a job that fails while somebody reads its payload does not change the tab.
+  const [first] = useState<"attempts" | "data">(job.status === "failed" || job.status === "dead_letter" ? "attempts" : "data");
+  const tab = wanted || first;
   const tree = job.root_id !== null || job.fan_outs.length > 0;
   return (
     <Page
@@ -54,7 +61,7 @@ function Shown({ job }: { job: JobPage }) {
       }
       actions={<JobActions job={job} tree={tree} />}
     >
-      {!isFinal(job.status) && job.status !== "running" && <Why job={job} />}
+      {!isFinal(job.status) && job.status !== "running" && <Reasons job={job} />}
       {isFinal(job.status) && job.last_error && <LastError job={job} />}
       <Panel>
         <div className="body">
@@ -68,7 +75,7 @@ function Shown({ job }: { job: JobPage }) {
         onChoose={(key) => setSearch({ tab: key }, { replace: true })}
         tabs={[
           { key: "data", label: "Payload and result" },
-          { key: "attempts", label: `Attempts (${job.attempt_count})` },
+          { key: "attempts", label: `Attempts (${job.attempt_count} of ${job.max_attempts})` },
           { key: "steps", label: `Steps (${job.steps.length})`, hidden: !job.steps.length },
           { key: "sub-jobs", label: "Sub-jobs", hidden: !job.fan_outs.length },
         ]}
@@ -109,38 +116,6 @@ function Above({ job }: { job: JobPage }) {
   );
 }
 
-/** Why the job is not running, and what to do. */
-function Why({ job }: { job: JobPage }) {
-  const explained = useRead(
-    "GET /jobs/{job_id}/explain",
-    { path: { job_id: job.id } },
-    { live: ["job", "queue", "worker"], every: 2000, poll: 10_000 },
-  );
-  if (!explained.data?.reasons.length) return null;
-  return (
-    <section className="notice" aria-label="Why this job is not running">
-      <Icon name="clock" />
-      <div>
-        <h2>Why this job is not running</h2>
-        <ul>
-          {explained.data.reasons.map(({ code, explanation, remedy }) => (
-            <li key={code} data-reason={code}>
-              {`${sentence(explanation)} `}
-              {remedy && <span className="quiet">{sentence(remedy)}</span>}
-            </li>
-          ))}
-        </ul>
-      </div>
-    </section>
-  );
-}
-
-/** Add a capital letter and a full stop. */
-function sentence(words: string): string {
-  const text = words.charAt(0).toUpperCase() + words.slice(1);
-  return /[.!?]$/.test(text) ? text : `${text}.`;
-}
-
 function LastError({ job }: { job: JobPage }) {
   return (
     <section className="notice bad-notice" aria-label="Error">
@@ -154,9 +129,11 @@ function LastError({ job }: { job: JobPage }) {
 }
 
 function JobFacts({ job }: { job: JobPage }) {
+  const tenant = useTenantNames()(job.tenant_id);
   return (
     <Facts
       facts={[
+        ["Tenant", tenant && <Link to="/jobs" search={{ tenant } as never}>{tenant}</Link>],
         ["Queue", <Link to="/jobs" search={jobsWith({ queue: job.queue }) as never}>{job.queue}</Link>],
         ["Priority", job.priority],
         ["Source", <>{job.source}{job.source_ref && <> <code className="quiet">{job.source_ref}</code></>}</>],

@@ -2,7 +2,7 @@
 
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useCallback, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { call } from "../api/client";
 import { useRead, useTenant } from "../api/hooks";
 import { useLive } from "../api/live";
@@ -18,6 +18,7 @@ import { useKeys } from "../shell/keys";
 import { BulkActions } from "./jobs-bulk";
 import { SavedViews } from "./jobs-views";
 import { jobColumns, type JobColumn } from "./job-columns";
+import { useFresh } from "./jobs-fresh";
 import { fieldsOf, isFiltered, jobParams, queryOf, searchOfTokens, tokensOf, type JobQuery } from "./job-filter";
 
 const FIRST = 100;
@@ -72,9 +73,10 @@ export default function Jobs() {
         </p>
       )}
       {acts && <BulkActions query={query} rows={jobs.rows} selected={selected} onSelect={setSelected} hasMore={jobs.hasMore} />}
-      {jobs.fresh > 0 && (
+      {(jobs.fresh > 0 || jobs.missed) && (
         <div className="bar-of-actions" role="status">
-          {`${jobs.fresh.toLocaleString()} new or changed ${jobs.fresh === 1 ? "job" : "jobs"}`}
+          {jobs.missed && "Changes were missed while the server was unreachable. "}
+          {jobs.fresh > 0 && `${jobs.fresh}${jobs.fresh === FIRST ? " or more" : ""} new ${isFiltered(query) ? "matching " : ""}${jobs.fresh === 1 ? "job" : "jobs"}`}
           <Button onClick={jobs.reload}>Reload list</Button>
         </div>
       )}
@@ -142,18 +144,22 @@ function useJobs(query: JobQuery) {
   });
   const pages = found.data?.pages;
   const [moved, setMoved] = useState<ReadonlyMap<string, Partial<JobBrief>>>(new Map());
-  const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set());
+  const fresh = useFresh(query, tenant, FIRST);
+  /** The stream was interrupted, so the rows of a long list may be out of date. */
+  const [missed, setMissed] = useState(false);
+  useEffect(() => setMissed(false), [key]);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const known = useRef<{ of: readonly JobBrief[]; ids: ReadonlySet<string> }>({ of: [], ids: new Set() });
   const loaded = useMemo(() => pages?.flatMap((page) => page.items) ?? [], [pages]);
   const rows = useMemo(() => (moved.size ? loaded.map((job) => (moved.has(job.id) ? { ...job, ...moved.get(job.id) } : job)) : loaded), [loaded, moved]);
   const reload = useCallback(() => {
     setMoved(new Map());
-    setFresh(new Set());
+    setMissed(false);
+    fresh.clear();
     // Keep only the first page: the others are loaded again on scrolling.
     client.setQueryData(key, (old: typeof found.data) => old && { pages: old.pages.slice(0, 1), pageParams: old.pageParams.slice(0, 1) });
     void client.invalidateQueries({ queryKey: key, exact: true });
-  }, [client, key]);
+  }, [client, key, fresh.clear]);
 
   useLive((events) => {
     const jobs = events.filter((event) => event.kind === "job" || event.kind === "reset");
@@ -170,7 +176,8 @@ function useJobs(query: JobQuery) {
     const changed = jobs.filter((event) => event.id && ids.has(event.id));
     if (changed.length)
       setMoved((old) => new Map([...old, ...changed.map((event) => [event.id!, { status: event.status, attempt_count: event.attempt_count } as Partial<JobBrief>] as const)]));
-    setFresh((old) => new Set([...old, ...jobs.filter((event) => !event.id || !ids.has(event.id)).map((event) => event.id ?? "reset")]));
+    if (jobs.some(({ kind }) => kind === "reset")) setMissed(true);
+    if (changed.length < jobs.length) fresh.count((id) => known.current.ids.has(id));
   });
 
   return {
@@ -182,7 +189,8 @@ function useJobs(query: JobQuery) {
     /** The search stopped at its scan limit. The user decides whether to continue. */
     stopped: pages?.at(-1)?.complete === false && (pages.at(-1)?.items.length ?? 0) === 0,
     next: useCallback(() => void (found.hasNextPage && !found.isFetching && found.fetchNextPage()), [found]),
-    fresh: fresh.size,
+    fresh: fresh.fresh,
+    missed,
     reload,
   };
 }

@@ -2,6 +2,7 @@
 
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
+import { now as time } from "../api/clock";
 import { useRead } from "../api/hooks";
 import { oneOf, searchOf } from "../api/search";
 import type { FailurePage, Latency, Status, Stretch, Summary } from "../api/types";
@@ -73,7 +74,7 @@ interface Range {
 /** The buckets of the time range, aligned to the epoch as in the database. */
 function useRange(span: keyof typeof SPANS): Range {
   const { ms, step } = SPANS[span];
-  const now = Math.floor(Date.now() / (step * 1000));
+  const now = Math.floor(time() / (step * 1000));
   return useMemo(() => {
     const to = (now + 1) * step * 1000;
     const from = to - ms;

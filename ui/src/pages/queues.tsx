@@ -1,7 +1,7 @@
 /** Queues: their depth, the age of the oldest job, workers and limits. */
 
 import { Link, useNavigate } from "@tanstack/react-router";
-import { useMemo, useRef, type ReactNode } from "react";
+import { useMemo, useRef, useState, type ReactNode } from "react";
 import { useChange, useRead } from "../api/hooks";
 import { searchOf, text } from "../api/search";
 import { useSession } from "../api/session";
@@ -12,6 +12,7 @@ import { Id } from "../parts/Code";
 import { Confirm, useDialog } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
 import { Page } from "../parts/Page";
+import { Paused } from "../parts/Paused";
 import { Loaded, Empty } from "../parts/States";
 import { Table, type Column } from "../parts/Table";
 import { duration, Duration } from "../parts/Time";
@@ -72,6 +73,7 @@ export default function Queues() {
         {(found) => (
           <>
             <Warnings queues={found.items} />
+            <Paused items={found.items.filter(({ paused }) => paused)} />
             {rows.length ? (
               <Table label="Queues" columns={columns} rows={rows} keyOf={nameOf} rowHeight={44} onOpen={(queue) => void navigate({ to: "/jobs", search: jobsWith({ queue: queue.name }) as never })} />
             ) : (
@@ -197,10 +199,15 @@ function Actions({ queue, onAsk, onResume }: { queue: Queue; onAsk: (asked: Aske
 }
 
 function PauseDialog({ queue, onClose }: { queue: Queue; onClose: () => void }) {
+  const [reason, setReason] = useState("");
   const pause = useChange("POST /queues/{name}/pause", { success: `Queue ${queue.name} paused.`, then: onClose });
   return (
-    <Confirm title={`Pause ${queue.name}?`} action="Pause queue" danger busy={pause.isPending} onConfirm={() => pause.mutate({ path: { name: queue.name } })} onClose={onClose}>
+    <Confirm title={`Pause ${queue.name}?`} action="Pause queue" danger busy={pause.isPending} onConfirm={() => pause.mutate({ path: { name: queue.name }, body: { reason: reason.trim() || null } })} onClose={onClose}>
       <p>No job in this queue starts until it is resumed, for all tenants. Running jobs finish, and new jobs can be enqueued.</p>
+      <label className="field">
+        Reason (shown to everyone who sees the queue)
+        <input maxLength={500} value={reason} onChange={(event) => setReason(event.target.value)} />
+      </label>
     </Confirm>
   );
 }

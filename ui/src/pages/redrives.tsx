@@ -9,6 +9,7 @@ import { Bar } from "../parts/Bar";
 import { Button } from "../parts/Button";
 import { Panel } from "../parts/Page";
 import { duration } from "../parts/Time";
+import { useTenantNames } from "./tenant-names";
 
 const DEFINITION = "plait.bulk";
 
@@ -37,6 +38,7 @@ export function Redrives({ begun, onForget }: { begun: string; onForget: () => v
 
 function Redrive({ id, onForget }: { id: string; onForget: (() => void) | null }) {
   const session = useSession();
+  const tenantOf = useTenantNames();
   const job = useRead("GET /jobs/{job_id}", { path: { job_id: id } }, { live: ["job", "log"], when: (event) => event.kind === "log" || event.id === id, every: 300, poll: 1000 });
   const stop = useChange("POST /jobs/{job_id}/cancel", { success: "Stopping. The remaining jobs stay as they are." });
   if (!job.data) return job.error ? <li className="quiet">{job.error.message}</li> : null;
@@ -50,7 +52,7 @@ function Redrive({ id, onForget }: { id: string; onForget: (() => void) | null }
         <Link to="/jobs/$jobId" params={{ jobId: id }}>
           {action === "cancel" ? "Bulk cancel" : "Redrive"}
         </Link>
-        <span className="quiet cut">{reason}</span>
+        <span className="quiet cut">{[tenantOf(job.data.tenant_id), reason].filter(Boolean).join(", ")}</span>
       </div>
       {progress && progress.total !== null && (
         <Bar

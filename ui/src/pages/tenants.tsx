@@ -1,7 +1,8 @@
 /** Tenants: their load, failure rate and share of the workers, and their settings. */
 
 import { Link, useNavigate } from "@tanstack/react-router";
-import { useMemo, useRef } from "react";
+import { useMemo, useRef, useState } from "react";
+import { now } from "../api/clock";
 import { useChange, useRead } from "../api/hooks";
 import { oneOf, searchOf, text } from "../api/search";
 import type { TenantLoad, Tenant } from "../api/types";
@@ -11,6 +12,7 @@ import { Button } from "../parts/Button";
 import { Confirm, useDialog } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
 import { Page } from "../parts/Page";
+import { Paused } from "../parts/Paused";
 import { Loaded, Empty } from "../parts/States";
 import { Table, type Column } from "../parts/Table";
 import { Duration } from "../parts/Time";
@@ -82,6 +84,7 @@ export default function Tenants() {
         {() => (
           <>
             <Noisy rows={rows} />
+            <Paused items={rows.filter(({ paused }) => paused).map((tenant) => ({ ...tenant, name: tenant.slug }))} />
             {rows.length ? (
               <Table label="Tenants" columns={columns} rows={rows} keyOf={(tenant) => tenant.slug} rowHeight={48} onOpen={(tenant) => void navigate({ to: "/", search: { tenant: tenant.slug } as never })} />
             ) : (
@@ -98,7 +101,7 @@ export default function Tenants() {
 }
 
 function useStart(hours: number): string {
-  const minute = Math.floor(Date.now() / 60_000);
+  const minute = Math.floor(now() / 60_000);
   return useMemo(() => new Date((minute - hours * 60) * 60_000).toISOString(), [minute, hours]);
 }
 
@@ -229,10 +232,15 @@ function Share({ load }: { load: TenantLoad | undefined }) {
 }
 
 function PauseDialog({ tenant, onClose }: { tenant: Tenant; onClose: () => void }) {
+  const [reason, setReason] = useState("");
   const pause = useChange("PATCH /tenants/{slug}", { success: `Tenant ${tenant.slug} paused.`, then: onClose });
   return (
-    <Confirm title={`Pause ${tenant.slug}?`} action="Pause tenant" danger busy={pause.isPending} onConfirm={() => pause.mutate({ path: { slug: tenant.slug }, body: { paused: true } })} onClose={onClose}>
+    <Confirm title={`Pause ${tenant.slug}?`} action="Pause tenant" danger busy={pause.isPending} onConfirm={() => pause.mutate({ path: { slug: tenant.slug }, body: { paused: true, pause_reason: reason.trim() || null } })} onClose={onClose}>
       <p>No job of this tenant starts until it is resumed, in any queue. Running jobs finish, and new jobs can be enqueued.</p>
+      <label className="field">
+        Reason (shown with the tenant's jobs)
+        <input maxLength={500} value={reason} onChange={(event) => setReason(event.target.value)} />
+      </label>
     </Confirm>
   );
 }

@@ -24,6 +24,7 @@ import { Tabs } from "../parts/Tabs";
 import { Duration, Time } from "../parts/Time";
 import { toast } from "../shell/toasts";
 import { jobsWith } from "./job-filter";
+import { useTenantNames } from "./tenant-names";
 import { sampleOf } from "./trigger-draft";
 import { TriggerForm } from "./trigger-form";
 import { CATCH_UP, outcome, OVERLAP, State, When } from "./trigger-words";
@@ -107,6 +108,9 @@ function Actions({ trigger, changes, onEdit }: { trigger: TriggerShape; changes:
   const session = useSession();
   const navigate = useNavigate();
   const dialog = useDialog<"test" | "delete">();
+  const fire = useChange("POST /jobs/triggers/{trigger_id}/test", {
+    then: ({ job_id }) => toast.good("Job created.", job_id ? { to: `/jobs/${job_id}`, label: "Open job" } : undefined),
+  });
   const path = { trigger_id: trigger.id };
   const pause = useChange("PATCH /jobs/triggers/{trigger_id}", { success: ({ is_enabled }) => (is_enabled ? "Trigger resumed." : "Trigger paused.") });
   // Not useChange, which would refetch the deleted trigger.
@@ -124,9 +128,15 @@ function Actions({ trigger, changes, onEdit }: { trigger: TriggerShape; changes:
   return (
     <>
       {session.can("POST /jobs/triggers/{trigger_id}/test") && (
-        <Button icon="play" onClick={() => dialog.open("test")}>
-          Test trigger
-        </Button>
+        <>
+          {/* An event trigger needs an event's data, which the dialog asks for. */}
+          <Button icon="play" busy={fire.isPending} onClick={() => (trigger.trigger_type === "event" ? dialog.open("test") : fire.mutate({ path, raw: stringify({ data: {}, run: true }) }))}>
+            Fire now
+          </Button>
+          <Button icon="edit" onClick={() => dialog.open("test")}>
+            Test trigger
+          </Button>
+        </>
       )}
       {changes && (
         <>
@@ -213,6 +223,7 @@ function TestDialog({ trigger, onClose }: { trigger: TriggerShape; onClose: () =
 }
 
 function About({ trigger }: { trigger: TriggerShape }) {
+  const tenantOf = useTenantNames();
   const schedule = trigger.trigger_type === "schedule";
   const next = useRead("GET /jobs/triggers/{trigger_id}/preview", { path: { trigger_id: trigger.id }, query: { count: 5 } }, { enabled: schedule, poll: 30_000 });
   return (
@@ -221,6 +232,7 @@ function About({ trigger }: { trigger: TriggerShape }) {
         <div className="body">
           <Facts
             facts={[
+              ["Tenant", tenantOf(trigger.tenant_id)],
               ["Fires", <When trigger={trigger} />],
               ["Cron", trigger.cron_expr && <code>{trigger.cron_expr}</code>],
               ["Creates", <Link to="/jobs" search={jobsWith({ definition: trigger.definition_key }) as never}>{trigger.definition_key}</Link>],

@@ -13,6 +13,7 @@ import { Loaded, Empty } from "../parts/States";
 import { Table, type Column } from "../parts/Table";
 import { Time } from "../parts/Time";
 import { useCommands } from "../shell/Palette";
+import { useTenantNames, withTenant } from "./tenant-names";
 import { State, When } from "./trigger-words";
 import "./triggers.css";
 
@@ -23,6 +24,8 @@ export default function Triggers() {
   const navigate = useNavigate();
   const [{ kind, q }, setSearch] = params.use();
   const triggers = useRead("GET /jobs/triggers", undefined, { live: ["job"], every: 3000, poll: 10_000 });
+  const tenantOf = useTenantNames();
+  const columns = useMemo(() => withTenant(COLUMNS, tenantOf), [tenantOf]);
   const may = session.can("POST /jobs/triggers");
   const make = () => void navigate({ to: "/triggers/$triggerId", params: { triggerId: "new" } });
   useCommands(may ? [{ label: "Create trigger", icon: "plus", act: make }] : []);
@@ -56,7 +59,7 @@ export default function Triggers() {
       <Loaded query={triggers}>
         {({ items }) =>
           shown.length ? (
-            <Table label="Triggers" columns={COLUMNS} rows={shown} keyOf={(one) => one.id} rowHeight={44} onOpen={(one) => void navigate({ to: "/triggers/$triggerId", params: { triggerId: one.id } })} />
+            <Table label="Triggers" columns={columns} rows={shown} keyOf={(one) => one.id} rowHeight={44} onOpen={(one) => void navigate({ to: "/triggers/$triggerId", params: { triggerId: one.id } })} />
           ) : (
             <Empty title={items.length ? "No matching triggers" : "No triggers yet"} icon="triggers">
               {!items.length && <p className="quiet">A trigger creates jobs on a schedule, or when an event is received.</p>}
@@ -70,7 +73,7 @@ export default function Triggers() {
 
 const COLUMNS: Column<Trigger>[] = [
   {
-    key: "label", title: "Label", width: "minmax(200px, 3fr)",
+    key: "label", title: "Label", width: "minmax(170px, 3fr)",
     cell: (one) => (
       <>
         <Icon name={one.trigger_type === "event" ? "events" : "clock"} size={14} />

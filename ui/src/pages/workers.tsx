@@ -15,6 +15,7 @@ import { Table, type Column } from "../parts/Table";
 import { Since, Time } from "../parts/Time";
 import { useCommands } from "../shell/Palette";
 import { jobsWith } from "./job-filter";
+import { useTenantNames } from "./tenant-names";
 import "./queues.css";
 import "./workers.css";
 
@@ -202,6 +203,7 @@ function Slots({ worker }: { worker: Worker }) {
 /** One worker: its running jobs and its definitions. */
 function WorkerDialog({ worker, onClose }: { worker: Worker; onClose: () => void }) {
   const jobs = useRead("GET /jobs", { query: { worker: worker.worker_id, status: ["running"], limit: 50 } }, { live: ["job"], every: 700, poll: 5000 });
+  const tenantOf = useTenantNames();
   return (
     <Dialog title={`Worker ${worker.worker_id}`} className="wide" onClose={onClose}>
       <div className="one">
@@ -227,9 +229,9 @@ function WorkerDialog({ worker, onClose }: { worker: Worker; onClose: () => void
                       {job.definition_key}
                     </Link>
                     <span className="quiet">
-                      attempt {job.attempt_count}, for <Since from={job.claimed_at} />
+                      {`attempt ${job.attempt_count} of ${job.max_attempts}`}, for <Since from={job.claimed_at} />
                     </span>
-                    <span className="quiet">{job.queue}</span>
+                    <span className="quiet">{[tenantOf(job.tenant_id), job.queue].filter(Boolean).join(", ")}</span>
                   </li>
                 ))}
                 {found.next && <li className="quiet">More jobs are not shown.</li>}

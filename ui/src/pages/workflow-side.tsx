@@ -12,6 +12,7 @@ import { Facts } from "../parts/Page";
 import { Loaded, NotFound } from "../parts/States";
 import { Duration, Since, Time } from "../parts/Time";
 import { jobsWith } from "./job-filter";
+import { useTenantNames } from "./tenant-names";
 import { fanOutOf } from "./workflow-rows";
 import { FanOutBar, FanOutWords, ruleOf } from "./workflow-tree";
 
@@ -39,6 +40,7 @@ export function Selected({ root, id, fanOut, onSelect }: Props) {
 }
 
 function OfAll({ root, onSelect }: Pick<Props, "root" | "onSelect">) {
+  const tenantOf = useTenantNames();
   return (
     <>
       <header>
@@ -47,6 +49,7 @@ function OfAll({ root, onSelect }: Pick<Props, "root" | "onSelect">) {
       <div className="body">
         <Facts
           facts={[
+            ["Tenant", tenantOf(root.tenant_id)],
             ["Enqueued", <Time at={root.created_at} />],
             ["Duration", <Since from={root.created_at} to={root.finished_at} />],
             ["Waiting for", root.wait_on && <code>{root.wait_on.split(" ")[0]}</code>],

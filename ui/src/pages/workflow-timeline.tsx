@@ -4,6 +4,7 @@
  */
 
 import { useCallback, useEffect, useRef, useState, type ReactNode } from "react";
+import { now as time } from "../api/clock";
 import { useRead } from "../api/hooks";
 import type { JobPage } from "../api/types";
 import { Button } from "../parts/Button";
@@ -236,10 +237,10 @@ function clock(at: number, step: number): string {
 }
 
 function useNow(moving: boolean): number {
-  const [now, setNow] = useState(() => Date.now());
+  const [now, setNow] = useState(time);
   useEffect(() => {
     if (!moving) return;
-    const timer = setInterval(() => setNow(Date.now()), 1000);
+    const timer = setInterval(() => setNow(time()), 1000);
     return () => clearInterval(timer);
   }, [moving]);
   return now;

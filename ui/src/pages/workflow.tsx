@@ -2,7 +2,7 @@
 
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, Navigate, useParams } from "@tanstack/react-router";
-import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 import { call } from "../api/client";
 import { keyOf, useRead, useTenant } from "../api/hooks";
 import { list, oneOf, searchOf, text } from "../api/search";
@@ -11,9 +11,10 @@ import { Badge } from "../parts/Badge";
 import { Copy } from "../parts/Code";
 import { Icon } from "../parts/Icon";
 import { Page } from "../parts/Page";
-import { Loaded, Empty, Loading } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { Tabs } from "../parts/Tabs";
 import { useKeys } from "../shell/keys";
+import { lazyPage } from "../shell/lazyPage";
 import { WorkflowActions } from "./workflow-actions";
 import { fanOutOf, isOpen, keyOfChild, outlineOf, PAGE, useBranches, type Outline, type Wanted } from "./workflow-rows";
 import { Selected } from "./workflow-side";
@@ -21,7 +22,7 @@ import { Lane, TIMELINE_TRACKS, TimelineHead, TimelineTools, useRange } from "./
 import { FanOutBar, Rows, TREE_TRACKS, TreeCells, TreeHeads } from "./workflow-tree";
 import "./workflow.css";
 
-const Graph = lazy(() => import("./workflow-graph"));
+const Graph = lazyPage(() => import("./workflow-graph"));
 
 export const workflowParams = searchOf({
   view: oneOf("tree", "timeline", "graph"),
@@ -104,11 +105,7 @@ function Shown({ root }: { root: JobPage }) {
               <Rows label="Timeline" {...rows} className="timeline" rowHeight={26} tracks={TIMELINE_TRACKS} heads={<TimelineHead ranging={ranging} />} cells={(row) => <Lane row={row} ranging={ranging} root={root} />} />
             </>
           )}
-          {view === "graph" && (
-            <Suspense fallback={<Loading />}>
-              <Graph root={root} selected={at} onSelect={select} />
-            </Suspense>
-          )}
+          {view === "graph" && <Graph root={root} selected={at} onSelect={select} />}
         </Tabs>
         <Selected root={root} id={at} fanOut={fanOut} onSelect={select} />
       </div>

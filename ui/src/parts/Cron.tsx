@@ -3,11 +3,14 @@
 import { useEffect, useState } from "react";
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { PageOfInstant } from "../api/types";
+import { onReturn } from "../api/connection";
 import { duration, relative } from "./Time";
 
 /** A cron expression in words; null while the library loads and for invalid expressions. */
 export function useCronWords(cron: string | null): string | null {
   const [words, setWords] = useState<string | null>(null);
+  const [returns, setReturns] = useState(0);
+  useEffect(() => onReturn(() => setReturns((count) => count + 1)), []);
   useEffect(() => {
     let gone = false;
     setWords(null);
@@ -21,7 +24,7 @@ export function useCronWords(cron: string | null): string | null {
     return () => {
       gone = true;
     };
-  }, [cron]);
+  }, [cron, returns]);
   return words;
 }
 

@@ -1,16 +1,17 @@
 /** Times and durations. One timer per page updates relative times. */
 
 import { useSyncExternalStore } from "react";
+import { now as current } from "../api/clock";
 
 const TICK_MS = 1000;
 const watchers = new Set<() => void>();
-let now = Date.now();
+let now = current();
 let ticking: ReturnType<typeof setInterval> | undefined;
 
 function watch(watcher: () => void): () => void {
   watchers.add(watcher);
   ticking ??= setInterval(() => {
-    now = Date.now();
+    now = current();
     for (const one of watchers) one();
   }, TICK_MS);
   return () => {
@@ -25,7 +26,7 @@ function watch(watcher: () => void): () => void {
 /** Text that depends on the current time in ms. It is computed once a second and rendered only if it has changed. */
 function useMoving(shown: (now: number) => string): string {
   return useSyncExternalStore(watch, () => {
-    if (ticking === undefined) now = Date.now();
+    if (ticking === undefined) now = current();
     return shown(now);
   });
 }
@@ -57,7 +58,7 @@ export function Duration({ seconds }: { seconds: number | null | undefined }) {
   return <span title={`${seconds} s`}>{duration(seconds)}</span>;
 }
 
-export function relative(at: string, from = Date.now(), short = false): string {
+export function relative(at: string, from = current(), short = false): string {
   const seconds = (Date.parse(at) - from) / 1000;
   const size = Math.abs(seconds);
   if (size < 1.5) return "now";

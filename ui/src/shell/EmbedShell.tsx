@@ -10,6 +10,7 @@ import { useLiveState, watch } from "../api/live";
 import { useSession } from "../api/session";
 import { Icon } from "../parts/Icon";
 import { Empty } from "../parts/States";
+import { ConnectionBanner } from "./ConnectionBanner";
 import { KeyHelp, listenToKeys, useKeys } from "./keys";
 import { PLACES } from "./nav";
 import "../styles/embed.css";
@@ -40,6 +41,7 @@ export function EmbedShell() {
         </span>
       </nav>
       <main id="main" tabIndex={-1}>
+        <ConnectionBanner />
         <Outlet />
       </main>
       {keys && <KeyHelp onClose={() => setKeys(false)} />}

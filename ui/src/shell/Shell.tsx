@@ -3,9 +3,11 @@
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { useRead, useTenant } from "../api/hooks";
+import { useOutage } from "../api/connection";
 import { useLiveState, watch } from "../api/live";
 import { useSession, useSignOut } from "../api/session";
 import { Icon } from "../parts/Icon";
+import { ConnectionBanner } from "./ConnectionBanner";
 import { KeyHelp, listenToKeys, useKeys, type KeyMap } from "./keys";
 import { PLACES } from "./nav";
 import { Palette } from "./Palette";
@@ -48,6 +50,7 @@ export function Shell() {
         <Foot onKeys={() => setOpen("keys")} />
       </header>
       <main id="main" tabIndex={-1}>
+        <ConnectionBanner />
         <Outlet />
       </main>
       {open === "palette" && <Palette onClose={() => setOpen(null)} />}
@@ -122,6 +125,7 @@ function Foot({ onKeys }: { onKeys: () => void }) {
   const session = useSession();
   const signOut = useSignOut();
   const live = useLiveState();
+  const outage = useOutage();
   const chosen = useTheme();
   const themes: [Theme, string, "sun" | "moon" | "system"][] = [
     ["light", "Light", "sun"],
@@ -130,9 +134,9 @@ function Foot({ onKeys }: { onKeys: () => void }) {
   ];
   return (
     <footer>
-      <div className={`live live-${live}`} title={LIVE_WORDS[live]} data-live={live}>
+      <div className={`live live-${live}`} title={outage ? "The server can't be reached" : LIVE_WORDS[live]} data-live={live}>
         <span aria-hidden="true" />
-        {live === "polling" ? "Polling" : LIVE_WORDS[live]}
+        {outage ? "Disconnected" : live === "polling" ? "Polling" : LIVE_WORDS[live]}
       </div>
       <div className="row">
         <div className="switch" role="radiogroup" aria-label="Theme">

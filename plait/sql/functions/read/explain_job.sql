@@ -107,10 +107,12 @@ begin
   select * into q from plait.queues where name = j.queue;
   select * into d from plait.definitions where name = j.definition;
   if t.paused then
-    return query select 'tenant_paused', format('tenant %s is paused', t.slug);
+    return query select 'tenant_paused',
+      format('tenant %s is paused%s', t.slug, coalesce(': ' || t.pause_reason, ''));
   end if;
   if q.paused then
-    return query select 'queue_paused', format('queue %s is paused', q.name);
+    return query select 'queue_paused',
+      format('queue %s is paused%s', q.name, coalesce(': ' || q.pause_reason, ''));
   end if;
   if not exists (select from plait.workers w
                  where w.state = 'alive' and j.queue = any(w.queues)) then

@@ -11,7 +11,8 @@
 create or replace function plait.list_queues(p_tenant uuid default null)
 returns table (name text, paused boolean, queued bigint, scheduled bigint, running bigint,
                waiting bigint, oldest_s float8, workers bigint, max_running int, rate_count int,
-               rate_period_s float8, mode text, root_id uuid)
+               rate_period_s float8, mode text, root_id uuid, paused_at timestamptz, paused_by text,
+               pause_reason text)
 language sql volatile security definer set search_path = plait, pg_temp as $$
   with l as (
     select queue, sum(jobs) filter (where state = 'queued')::bigint as queued,
@@ -37,7 +38,8 @@ language sql volatile security definer set search_path = plait, pg_temp as $$
          case when s.serial then 'serial' else 'parallel' end,
          (select j.id
           from plait.jobs j
-          where j.id = h.root and (p_tenant is null or j.tenant_id = p_tenant))
+          where j.id = h.root and (p_tenant is null or j.tenant_id = p_tenant)),
+         s.paused_at, s.paused_by, s.pause_reason
   from n
   left join l on l.queue = n.name
   left join w on w.queue = n.name

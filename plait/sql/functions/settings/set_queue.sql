@@ -7,12 +7,13 @@
 --   called   plait.store.queues.set_queue, users
 --
 --   p_name       1 to 100 letters, digits and _ . : -
---   p_settings   a JSON object: `paused`, `serial`, `max_running`, `rate_count` and `rate_period_s`
+--   p_settings   a JSON object: `paused`, `paused_by`, `pause_reason`, `serial`, `max_running`,
+--                `rate_count` and `rate_period_s`
 --
 --   select plait.set_queue('mail', '{"max_running": 10, "rate_count": 100, "rate_period_s": 60}');
 --
--- Absent keys stay, null removes a limit. Claims see the change when it is committed: a claim that
--- began before may still start jobs.
+-- Absent keys stay, null removes a limit. A queue that is resumed loses paused_by and pause_reason.
+-- Claims see the change when it is committed: a claim that began before may still start jobs.
 --
 -- await_claims waits for those claims. A queue that becomes serial starts nothing until it was
 -- called, or 10 s have passed.
@@ -21,6 +22,7 @@ language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   r     plait.queues;
   v_was boolean;
+  v_paused boolean;
   v_bad text;
   v_wait text;
 begin
@@ -31,7 +33,8 @@ begin
   end if;
   select min(k) into v_bad
   from json_object_keys(p_settings) k
-  where k not in ('paused', 'max_running', 'rate_count', 'rate_period_s', 'serial');
+  where k not in ('paused', 'paused_by', 'pause_reason', 'max_running', 'rate_count',
+                  'rate_period_s', 'serial');
   if v_bad is not null then
     raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
   end if;
@@ -44,6 +47,7 @@ begin
     r.settling := false;
   end if;
   v_was := r.serial;
+  v_paused := r.paused;
   r := json_populate_record(r, p_settings);
   if r.serial and not v_was then
     -- which workflows have begun is known when the current claims have ended: _begin_serial
@@ -52,13 +56,22 @@ begin
     r.roots := null;
     r.settling := false;
   end if;
+  if not r.paused then
+    r.paused_at := null;
+    r.paused_by := null;
+    r.pause_reason := null;
+  elsif not v_paused then
+    r.paused_at := plait.now();
+  end if;
   r.updated_at := plait.now();
   insert into plait.queues
   select r.*
   on conflict (name) do update set
     paused = excluded.paused, max_running = excluded.max_running, rate_count = excluded.rate_count,
     rate_period_s = excluded.rate_period_s, updated_at = excluded.updated_at,
-    serial = excluded.serial, roots = excluded.roots, settling = excluded.settling;
+    serial = excluded.serial, roots = excluded.roots, settling = excluded.settling,
+    paused_at = excluded.paused_at, paused_by = excluded.paused_by,
+    pause_reason = excluded.pause_reason;
   perform set_config('lock_timeout', v_wait, true);
   if not r.paused then
     perform plait._wake_workers(array[p_name], true);

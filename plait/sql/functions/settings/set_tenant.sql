@@ -8,8 +8,9 @@
 --   called   plait.store.tenants.set_tenant, users
 --
 --   p_slug       1 to 63 of a-z, 0-9, _ and -; begins with a letter or digit
---   p_settings   a JSON object: `name`, `time_zone`, `paused`, `weight`, `max_running`,
---                `max_queued`, `max_triggers`, `retention` (seconds by final status, null for ever)
+--   p_settings   a JSON object: `name`, `time_zone`, `paused`, `paused_by`, `pause_reason`,
+--                `weight`, `max_running`, `max_queued`, `max_triggers`, `retention` (seconds by
+--                final status, null for ever)
 --
 --   select plait.set_tenant('acme', '{"weight": 2, "max_running": 50}');
 create or replace function plait.set_tenant(
@@ -21,6 +22,7 @@ declare
   v_bad  text;
   v_was  int;
   v_zone text;
+  v_paused boolean;
 begin
   perform plait._require_read_committed();
   if p_slug is null or p_slug !~ '^[a-z0-9][a-z0-9_-]{0,62}$' then
@@ -32,8 +34,8 @@ begin
   end if;
   select min(k) into v_bad
   from json_object_keys(p_settings) k
-  where k not in ('name', 'time_zone', 'paused', 'weight', 'max_running', 'max_queued',
-                  'max_triggers', 'retention');
+  where k not in ('name', 'time_zone', 'paused', 'paused_by', 'pause_reason', 'weight',
+                  'max_running', 'max_queued', 'max_triggers', 'retention');
   if v_bad is not null then
     raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
   end if;
@@ -46,7 +48,15 @@ begin
   select * into r from plait.tenants where slug = p_slug for no key update;
   v_was := r.max_queued;
   v_zone := r.time_zone;
+  v_paused := r.paused;
   r := json_populate_record(r, p_settings);
+  if not r.paused then
+    r.paused_at := null;
+    r.paused_by := null;
+    r.pause_reason := null;
+  elsif not v_paused then
+    r.paused_at := plait.now();
+  end if;
   -- Not by trying it: Postgres also accepts offsets and invented names like FOO5.
   if r.time_zone <> v_zone
      and not exists (
@@ -66,7 +76,8 @@ begin
   update plait.tenants set
     retention = r.retention, name = r.name, time_zone = r.time_zone, paused = r.paused,
     weight = r.weight, max_running = r.max_running, max_queued = r.max_queued,
-    max_triggers = r.max_triggers, quota_left = null
+    max_triggers = r.max_triggers, quota_left = null, paused_at = r.paused_at,
+    paused_by = r.paused_by, pause_reason = r.pause_reason
   where id = r.id;
   if r.time_zone <> v_zone then   -- schedules without a zone of their own follow it, from now on
     update plait.triggers set

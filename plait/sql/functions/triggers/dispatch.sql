@@ -16,6 +16,7 @@ declare
   v_now   timestamptz := plait._now_after_xid();
   v_done  int := 0;
   v_jobs  int;
+  v_deduplicated int;
   v_error text;
   v_held  int;
   v_made  record;
@@ -42,6 +43,7 @@ begin
       continue;
     end if;
     v_jobs := 0;
+    v_deduplicated := 0;
     v_error := null;
     for f in
       select x.*, t as trigger_row, t.label
@@ -56,6 +58,7 @@ begin
         p_payload => f.payload, p_dedupe_key => f.dedupe_key,
         p_correlation_id => f.correlation_id, p_limit_key => f.limit_key, p_error => f.error);
       v_jobs := v_jobs + (v_made.o_outcome = 'enqueued')::int;
+      v_deduplicated := v_deduplicated + (v_made.o_outcome = 'deduplicated')::int;
       if v_made.o_outcome = 'refused' then
         v_error := concat_ws(
           '; ', v_error,
@@ -67,7 +70,9 @@ begin
                 and r.event_id = e.event));
       end if;
     end loop;
-    update plait.events set dispatched_at = v_now, jobs = v_jobs, error = left(v_error, 2000)
+    update plait.events set
+      dispatched_at = v_now, jobs = v_jobs, deduplicated = v_deduplicated,
+      error = left(v_error, 2000)
     where id = e.event;
     v_done := v_done + 1;
   end loop;
