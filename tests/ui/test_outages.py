@@ -71,7 +71,7 @@ async def test_no_page_is_lost_while_the_api_is_stopped_restarted_and_redeployed
     await worker.fail((await worker.claim(1))[0], "ConnectionError: connection reset")
     await worker.leave()
     ids = {
-        "error": (await harness.store.failures.list_failures()).items[0].fingerprint,
+        "error": (await harness.store.failures.list_failures()).rows[0].fingerprint,
         "job": await harness.enqueue("add"),
         "trigger": await harness.trigger("nightly", cron="0 2 * * *"),
         "event": await harness.emit("order.paid", tenant="default"),
