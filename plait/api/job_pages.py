@@ -1,4 +1,4 @@
-"""Details of a job: attempts, steps, its workflow, why it does not run; and statistics of all jobs."""
+"""Details of a job: attempts, steps, its workflow, and why it is not running. Also statistics of all jobs."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, ClassVar, Literal
@@ -39,7 +39,7 @@ class Summary(BaseModel):
         description="When the unfinished jobs were counted: now, or a few seconds ago if there are many."
     )
     counts: dict[Status, int] = Field(
-        description="Failed jobs and dead letters are counted up to 2,000, which means 2,000 or more."
+        description="Failed jobs and dead letters are counted up to 2,000; this number means 2,000 or more."
     )
     total_waiting: int
     running: int
@@ -50,7 +50,7 @@ class Summary(BaseModel):
 
 @router.get("/jobs/summary", response_model=Summary)
 async def summary(ask: Ask) -> Response:
-    """Get the number of jobs by status. Its cost does not depend on the number of final jobs."""
+    """Get the number of jobs by status. The cost of this request does not depend on the number of final jobs."""
     found = await ask.store.statistics.overview(**ask.scope)
     counts = {status: found.live.get(status, 0) for status in Status if not status.final}
     counts |= {Status.FAILED: found.failed, Status.DEAD_LETTER: found.dead_letter}
@@ -114,7 +114,7 @@ async def failures(
     status: Annotated[list[Literal["failed", "dead_letter"]] | None, Query(max_length=2)] = None,
     limit: Limit = 50,
 ) -> Response:
-    """List the most frequent failures by definition and error, of the newest 2,000."""
+    """List the most frequent failures by definition and error, among the newest 2,000 failures."""
     rows = await ask.store.statistics.failures(
         **ask.scope, start=start, statuses=list(status) if status else None, limit=limit
     )
@@ -126,7 +126,7 @@ class Latency(Shape):
 
     at: datetime = Field(description="Start of the interval.")
     jobs: int = Field(description="Number of jobs in the sample.")
-    wait_p50: float | None = Field(description="Median wait from the time when a job was due to its first start.")
+    wait_p50: float | None = Field(description="Median time from when a job was due until its first start.")
     wait_p95: float | None
     run_p50: float | None = Field(description="Median run time of the last attempt.")
     run_p95: float | None
@@ -202,7 +202,7 @@ async def load(
     ] = None,
     parts: Annotated[int, Query(ge=1, le=500, description="Number of equal intervals.")] = 100,
 ) -> Response:
-    """List how many sub-jobs of a fan-out ran at once over time, of its first 20,000."""
+    """List how many sub-jobs of a fan-out ran at the same time, over time. Covers the first 20,000 sub-jobs."""
     rows = await ask.store.statistics.fan_out_load(job_id, fan_out, **ask.scope, start=start, end=end, parts=parts)
     return Json({"items": [Load.of(row) for row in rows], "next": None})
 
@@ -227,7 +227,7 @@ def _after(cursor: str | None) -> NodePlace | None:
 
 @router.get("/jobs/{job_id:uuid}/explain", response_model=Explanation)
 async def explain(ask: Ask, job_id: UUID) -> Response:
-    """Explain why a job does not run, and how to get it to run."""
+    """Explain why a job is not running, and how to get it to run."""
     row = await ask.store.jobs.get_job(job_id, **ask.scope)
     reasons = await ask.store.jobs.explain_job(job_id, **ask.scope)
     hiding = redaction()

@@ -67,7 +67,7 @@ async def change(ask: Ask, name: Name, body: Settings) -> Response:
 
 @router.post("/queues/{name}/pause", response_model=Queue)
 async def pause(ask: Ask, name: Name) -> Response:
-    """Pause a queue: start none of its jobs. After the response, no earlier claim is still running."""
+    """Pause a queue: none of its jobs start. Claims that began before the pause have finished when the response is sent."""
     return await _set(ask, "queue.pause", name, {"paused": True})
 
 

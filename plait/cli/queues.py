@@ -69,7 +69,7 @@ async def list_(cli: Invocation) -> None:
 
 
 async def pause(cli: Invocation, name: Name) -> None:
-    """Pause a queue: start none of its jobs. Running jobs continue; new jobs are accepted and wait."""
+    """Pause a queue: none of its jobs start. Running jobs continue; new jobs are accepted and wait."""
     await _set(cli, name, {"paused": True})
 
 

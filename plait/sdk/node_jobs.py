@@ -1,4 +1,4 @@
-"""Node jobs: a part on every node, then, once a quorum has finished, an action of the leader.
+"""Node jobs: a part that runs on every node and then, once a quorum has finished, an action of the leader.
 
     @app.node_job(quorum="majority", quorum_timeout="10s")
     async def compact(table: str) -> int: ...                             # on every active node
@@ -73,7 +73,7 @@ class NodeResult(Generic[T]):
     node: str
     job_id: UUID
     status: Status | None
-    """None: the node was late, and its outcome is unknown."""
+    """None if the node was late: its outcome is unknown."""
     value: T | None = None
     error: str | None = None
 
@@ -84,7 +84,7 @@ class NodeResult(Generic[T]):
 
 
 class Nodes(tuple[NodeResult[T], ...]):
-    """The results of all nodes of a job, by name, including late ones. `rule` is why the leader may act: quorum or timeout."""
+    """The results of all nodes of a job, by name, including late ones. `rule` tells why the leader may act: `quorum` or `timeout`."""
 
     needed: int
     rule: Rule | None
@@ -142,7 +142,7 @@ def leading(on_node: Callable[..., Any], on_leader: Callable[..., Any] | None) -
 
     async def lead(**arguments: Any) -> Any:
         nodes = await gather()
-        if on_leader is None:  # the database settles such a job; but it may have had an action when it was enqueued
+        if on_leader is None:  # this job had an action when it was enqueued: otherwise the database settles it
             return nodes.values()
         if nodes.rule == "timeout":
             done = sum(result.ok for result in nodes)
