@@ -2,9 +2,8 @@
 
 A caller sends an API key (`Authorization: Bearer …`) or, in a browser, a session cookie. With a cookie, each change must carry the
 session's CSRF token, which another site cannot know. An embedded view sends its session as a token (`Authorization: Session …`), because
-cookies do not
-work in frames; only the view's own page has it. The holder of a key is cached for `TRUSTED_S`, so that a revocation takes effect within
-that time in every process. Failed authentication attempts and requests are rate limited by address and key.
+cookies do not work in frames; only the view's own page has it. The holder of a key is cached for `TRUSTED_S`, so that a revocation takes
+effect within that time in every process. Failed authentication attempts and requests are rate limited by address and key.
 """
 
 import hmac

@@ -205,7 +205,8 @@ async def _count(store: Store, wanted: Filter, tenant_id: UUID | None) -> tuple[
 
 
 async def run_bulk(store: Store, worker: int, job: Claimed, turns: asyncio.Semaphore | None = None) -> Settlement:
-    """Run one bulk job until it is done or a stop is requested; returns its outcome. `turns` limits the concurrent changes of all bulk jobs of this process."""
+    """Run one bulk job until it is done or a stop is requested; returns its outcome. `turns` limits the concurrent changes of all bulk jobs
+    of this process."""
     wanted = await _wanted(store, job)
     if wanted is None:
         return _ended(

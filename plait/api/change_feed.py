@@ -2,10 +2,9 @@
 
 The database sends no notifications about changes to jobs, because a NOTIFY for each would serialise all commits (T109). While there are
 watchers, one task polls every `EVERY_S` for changes to the watched tenants' jobs, and passes them to the watchers of each tenant. Without
-watchers there is no query.
-Within one poll a job is reported once, with its current state. Polls overlap, so that late commits are not missed; changes that were already
-reported are dropped. An event's id is the time of its poll by the database's clock, so that a watcher that reconnects, to this process or
-another, can get the changes that it missed, or be asked to read everything again.
+watchers there is no query. Within one poll a job is reported once, with its current state. Polls overlap, so that late commits are not
+missed; changes that were already reported are dropped. An event's id is the time of its poll by the database's clock, so that a watcher that
+reconnects, to this process or another, can get the changes that it missed, or be asked to read everything again.
 """
 
 import asyncio
@@ -174,7 +173,8 @@ class Watch:
                 watcher.give(event)
 
     async def _replay(self, watcher: Watcher, last: str) -> None:
-        """Send the changes since then, or a reset if there are too many. They come from the database, so it does not matter which process the watcher was connected to before."""
+        """Send the changes since then, or a reset if there are too many. They come from the database, so it does not matter which process
+        the watcher was connected to before."""
         at = _moment(last)
         now = await self._store.health.now()
         if at is None or now - at > REPLAYED or at > now + OVERLAP:

@@ -104,7 +104,8 @@ class Kind(Shape):
 
 
 class Override(Shape):
-    """A setting that an operator has overridden. It takes precedence over the code until it is cleared, even when workers register the definition again."""
+    """A setting that an operator has overridden. It takes precedence over the code until it is cleared, even when workers register the
+    definition again."""
 
     RAW: ClassVar[frozenset[str]] = frozenset({"value", "code_value"})
 

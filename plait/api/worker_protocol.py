@@ -93,7 +93,8 @@ async def heartbeat_of_job(ask: Ask, job_id: UUID, body: Heartbeat) -> Response:
 
 @router.post("/worker/jobs/settle", response_model=SettledMany)
 async def settle(ask: Ask, body: Settle) -> Response:
-    """Record the outcomes of several attempts. An attempt that has lost its lease, or whose job another transaction locks, does not delay the others."""
+    """Record the outcomes of several attempts. An attempt that has lost its lease, or whose job another transaction locks, does not delay
+    the others."""
     worker = await _own(ask, body.worker)
     settlements = [_settlement(one.id, one.attempt, one.outcome, one.model_dump()) for one in body.outcomes]
     accepted = await ask.store.workers.settle_free(worker, settlements)

@@ -28,7 +28,8 @@ AT_END_S: Final = 5.0
 def configure_logs(
     app: "Plait", cli: "Invocation", *, level: str = "info", form: Literal["auto", "text"] = "auto"
 ) -> None:
-    """Configure logs and traces. The environment takes precedence, then --json, then the command's default. Tracing must start before the first span."""
+    """Configure logs and traces. The environment takes precedence, then --json, then the command's default. Tracing must start before the
+    first span."""
     if app.settings.traces == "otlp":
         from plait.telemetry import tracing
 

@@ -3,8 +3,7 @@
 
 The value of a long option is written in the same word, `--name=value`, and arguments come after `--`; in both places text may begin with
 `-`. Where a value is a separate word (`-n value`, the second of a pair), text that begins with `-` is rejected. Each parameter has
-`names`, the payload
-names of its values; `words`, the words for the given values; and a `str()` that shows its syntax.
+`names`, the payload names of its values; `words`, the words for the given values; and a `str()` that shows its syntax.
 """
 
 from collections.abc import Mapping

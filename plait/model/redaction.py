@@ -256,7 +256,8 @@ def names_secret(name: str) -> bool:
 
 
 def _written(value: str) -> set[str]:
-    """The encodings of a value: plain, JSON, Python repr, URL, and the text that results from decoding it with the wrong one of the two usual charsets."""
+    """The encodings of a value: plain, JSON, Python repr, URL, and the text that results from decoding it with the wrong one of the two
+    usual charsets."""
     mistaken = (value.encode().decode("latin-1"), value.encode("latin-1", "replace").decode(errors="replace"))
     return {
         written

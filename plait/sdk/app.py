@@ -186,8 +186,7 @@ class Plait:
     ) -> Job[..., Any]:
         """Allow a program to run as a job. `argv` is text with `{{payload.…}}`, `{{job.id}}`, `{{job.attempt}}` and `{{tenant.id}}`; a nested
         list is omitted if the payload lacks one of its values. `schema` is the payload's JSON Schema, `env` lists the environment variables
-        that the
-        program gets. The program is known to the workers only, not to the database."""
+        that the program gets. The program is known to the workers only, not to the database."""
         command = command_of(key, executable, argv, schema, env, description)
         return self._allow(command, queue=queue, retries=retries, timeout=timeout)
 
@@ -262,7 +261,8 @@ class Plait:
 
     @property
     def holder(self) -> str:
-        """The name of this process in leader elections. It has a random part, because host names and pids repeat in containers, and two processes with the same name would both lead."""
+        """The name of this process in leader elections. It has a random part, because host names and pids repeat in containers, and two
+        processes with the same name would both lead."""
         return f"{platform.node()}:{os.getpid()}:{self._boot}"
 
     def named_tenant(self, tenant: str | UUID | None) -> str | UUID | None:

@@ -4,8 +4,7 @@
 
 This is a reference only if the database has an artifact with that hash for that job, so nobody can read another job's data by writing a
 reference. Any other JSON of this form is the user's own and is left unchanged. The same content has the same reference, which
-idempotency
-keys depend on. Data is compared with its hash when it is read; a mismatch is an error.
+idempotency keys depend on. Data is compared with its hash when it is read; a mismatch is an error.
 """
 
 import asyncio

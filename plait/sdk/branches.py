@@ -6,8 +6,7 @@ special support. Code that runs inside a step belongs to that step, including th
 
 A branch is awake while its own code can run, and blocked while it waits. Inside one of plait's operations it counts as blocked, because
 only the operation wakes it. After `SETTLED` turns of the loop in which no branch was awake, everything that follows from the last
-completion has
-happened: asyncio's callbacks (a finished task wakes the task that gathers it) take one turn each.
+completion has happened: asyncio's callbacks (a finished task wakes the task that gathers it) take one turn each.
 """
 
 import asyncio
@@ -105,7 +104,8 @@ class Branches:
         self._awake.add(branch)
 
     def any_awake(self) -> bool:
-        """Whether the code of any branch can run. Checks only branches that were awake before: another branch becomes awake when its future wakes it."""
+        """Whether the code of any branch can run. Checks only branches that were awake before: another branch becomes awake when its future
+        wakes it."""
         for branch in list(self._awake):
             if not branch.awake:
                 self._awake.discard(branch)

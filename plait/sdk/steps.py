@@ -80,10 +80,9 @@ async def call(
     A PermanentError is checkpointed too, and raised again on a replay. After any other error, the step runs again in the job's next attempt. The
     result is decoded by its annotation, so the first run and a replay return the same value. `def` functions run in a thread.
 
-    With `retries`, the step is retried within this attempt of the job when it raises one of `retry_on` (default: any Exception except outcomes such as
-    PermanentError). `backoff` sets the delays. With `timeout`, a run that takes longer raises TimeoutError. If the function has a parameter with one
-    of
-    these names, pass it with `functools.partial(function, timeout=…)`.
+    With `retries`, the step is retried within this attempt of the job when it raises one of `retry_on` (default: any Exception except outcomes such
+    as PermanentError). `backoff` sets the delays. With `timeout`, a run that takes longer raises TimeoutError. If the function has a parameter with
+    one of these names, pass it with `functools.partial(function, timeout=…)`.
     """
     owner, partial = durable(), isinstance(function, functools.partial)
     function, args, kwargs = _unwrapped(function, args, kwargs)
