@@ -53,8 +53,7 @@ class Dispatch:
         return 0.0 if done else EVERY_S
 
     async def _send(self, store: Store, part: list[bytes]) -> int:
-        """Enqueue the jobs of events; returns how many events are done. If the database rejects a batch, one event is the cause, and the
-        others are retried."""
+        """Enqueue the jobs of events; returns how many events are done. If the database rejects a batch, one event is the cause, and the others are retried."""
         try:
             return await store.events.dispatch([msgspec.Raw(event) for event in part])
         except DatabaseUnreachable:

@@ -265,8 +265,7 @@ class SignalTimeout(PlaitError):
 
 
 class StreamFull(PlaitError):
-    """The job's streams are full: 50 streams, 100,000 items and 16 MiB of JSON in total. Write fewer or larger items, or pass large values
-    as results."""
+    """The job's streams are full: 50 streams, 100,000 items and 16 MiB of JSON in total. Write fewer or larger items, or pass large values as results."""
 
 
 class StreamClosed(PlaitError):
@@ -283,8 +282,7 @@ class UpdateRejected(PlaitError):
 
 @dataclass(frozen=True, slots=True)
 class ErrorInfo:
-    """An error that a handler raised, as it is stored: the name of its type (`ValueError`, `shop.CardDeclined`), its message, and the error
-    that caused it."""
+    """An error that a handler raised, as it is stored: the name of its type (`ValueError`, `shop.CardDeclined`), its message, and the error that caused it."""
 
     type: str
     message: str

@@ -10,8 +10,7 @@ from plait.store.workflows import StepEnd, StepKey, StepKind, StepRow, Wait
 
 
 class Suspended(asyncio.CancelledError):
-    """The job is suspended: its handler ends here, and runs again from its start when the job resumes. Anything the handler does while it
-    ends has no effect."""
+    """The job is suspended: its handler ends here, and runs again from its start when the job resumes. Anything the handler does while it ends has no effect."""
 
 
 class Holder(Protocol):

@@ -156,8 +156,7 @@ def is_adapted(kind: Any) -> bool:
 
 
 def plain(kind: Any, value: Any) -> Any:
-    """A value of an adapted type as its adapter encodes it, so that it can be decoded again. A value that does not fit is returned
-    unchanged; decoding reports it."""
+    """A value of an adapted type as its adapter encodes it, so that it can be decoded again. A value that does not fit is returned unchanged; decoding reports it."""
     try:
         return kind.adapter.dump_python(value, mode="json", by_alias=True, round_trip=True, warnings="error")
     except Exception:  # noqa: BLE001 - a model's methods may raise anything

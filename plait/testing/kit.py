@@ -160,8 +160,7 @@ class Kit:
         await self._settle_by_hand(_id(job), AttemptOutcome.FAILED, detail=detail)
 
     async def history(self, job: Handle[Any] | UUID) -> dict[str, Any]:
-        """The recorded history of a durable function, for `replay`: a document that can be stored as JSON. It contains large results, not
-        references to artifacts."""
+        """The recorded history of a durable function, for `replay`: a document that can be stored as JSON. It contains large results, not references to artifacts."""
         text = await (await self.app.store()).jobs.job_history(_id(job), all_tenants=True)
         document: dict[str, Any] = msgspec.json.decode(text)
         artifacts, tenant_id = await self.app.artifacts(), UUID(document["tenant_id"])
