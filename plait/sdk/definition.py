@@ -154,11 +154,11 @@ class JobOptions(TypedDict, total=False):
     child_mode: ChildMode
     """The children that it spawns run `"concurrent"`, or `"serial"`: one at a time. Default: `"concurrent"`."""
     on_child_failure: OnChildFailure
-    """After the failure of a child, the other children `"continue"`, or `"stop"`: those that have not started are canceled. Default: `"continue"`."""
+    """After a child has failed, the other children `"continue"`, or `"stop"`: those that have not started are canceled. Default: `"continue"`."""
     allow_nested: bool
     """Whether its children may spawn children. Default: True."""
     cancel_on_parent_failure: bool
-    """Whether children that run are canceled too when it fails. Default: False."""
+    """Whether running children are canceled too when the job fails. Default: False."""
     search_keys: Sequence[str] | None
     """Arguments, or paths in them, that jobs can be searched by, with an index."""
     sensitive: Sequence[str] | None

@@ -45,7 +45,7 @@ class App(Connected, Protocol):
 
 
 class Job(Generic[P, R]):
-    """A job definition, made by `@app.job`. Enqueue it, or call it like the function that it is."""
+    """A job definition, made by `@app.job`. Enqueue it, or call it as a plain function."""
 
     def __init__(
         self, app: App, definition: Definition, function: Callable[P, Any], options: Options | None = None

@@ -54,14 +54,14 @@ class PartOptions(TypedDict, total=False):
 
 
 class NodeOptions(PartOptions, total=False):
-    """The options of a node job, besides `name`, `queue`, `priority`, `retries`, `timeout` and `backoff`, which are as for `@app.job`."""
+    """The options of a node job, in addition to `name`, `queue`, `priority`, `retries`, `timeout` and `backoff`, which are the same as for `@app.job`."""
 
     quorum: int | Literal["majority", "all"]
     """How many nodes must have finished before the leader acts. Default: `"majority"`."""
     quorum_timeout: float | str
     """Time after which the job is decided without a quorum. Default: 10 seconds."""
     on_timeout: OnTimeout
-    """After that time, the leader acts anyway (`"proceed"`), or the job fails (`"fail"`). Default: `"proceed"`."""
+    """After `quorum_timeout`, the leader acts anyway (`"proceed"`), or the job fails (`"fail"`). Default: `"proceed"`."""
     on_node_failure: OnNodeFailure
     """A failed node fails the job (`"fail"`), or is ignored (`"tolerate"`). Default: `"fail"`."""
 

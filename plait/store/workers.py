@@ -70,7 +70,7 @@ _COLUMNS: Final = {
 }
 """The column of `plait.cycle` for each field."""
 _CLAIMED: Final = tuple(_COLUMNS[field] for field in Claimed.__struct_fields__)
-"""In the order of the fields: on the hot path a job is built by position."""
+"""In the order of the fields, because jobs are built by position on the hot path."""
 
 
 @dataclass(slots=True)
