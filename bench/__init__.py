@@ -7,7 +7,7 @@
         workflows.py        durable functions: fan-out and fan-in, steps, resumed waits
         machine_limits.py   upper bounds of the machine: pgbench, and a bare loop
     session.py        one system in one measurement: its client and its workers
-    job_storage.py    the storage of a system's jobs: stored and finished jobs, and their cost
+    job_storage.py    the storage of a system's jobs: the number of stored and finished jobs, and their cost
     systems.py        every system: its packages, its settings with their source, and how to query whether all jobs are done
     environments.py   an environment for each peer, in bench/.envs
     server.py         the one Postgres; redis.py the Redis of celery and dramatiq
@@ -15,5 +15,5 @@
     rows.py           figures and their medians; report.py: JSON and Markdown
     api.py, retention.py, noisy_neighbour.py    commands of their own (README.md)
 
-A driver is a separate process that imports the peer and nothing of plait, so every system pays for its own client and worker.
+A driver is a separate process that imports the peer and nothing from plait, so the cost of each system includes its own client and worker.
 """

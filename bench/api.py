@@ -1,4 +1,4 @@
-"""How long the API's pages take with many jobs in the database, `python -m bench.api [1000000]`; and how soon all watchers get a change of a job,
+"""How long the API's pages take with many jobs in the database, `python -m bench.api [1000000]`; and how soon all watchers get a change to a job,
 and at what cost, `python -m bench.api streams [500]`.
 
 Uses its own database on the embedded Postgres: half of the jobs belong to one tenant, the rest to 99 others; 90 % have succeeded, 4 % failed,
@@ -174,7 +174,7 @@ async def measure(url: str, token: str, pages: dict[str, str]) -> None:
 
 
 async def streams(watchers: int) -> None:
-    """Open this many streams on one server; measure the time from a job's commit until the last of them has it, ten times; and the server's CPU time."""
+    """Open this many streams on one server. Ten times, measure the time from a job's commit until the last stream has received it. Also measure the server's CPU time."""
     server = TestServer()
     database = await server.create_database(fake_clock=False)
     store = await Store.open(database.url)
@@ -194,7 +194,7 @@ async def streams(watchers: int) -> None:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(_watch(port, token, told)) for _ in range(watchers)]
             for _ in range(watchers):
-                await told.get()  # each says hello
+                await told.get()  # each sends a greeting
             await asyncio.sleep(2)
             began_cpu, began = _cpu_s(process.pid), time.perf_counter()
             delays = []

@@ -1,6 +1,6 @@
 """A separate environment for every system, created when it is first needed and created again when its requirements have changed.
 
-plait has one too, from its lock file and these sources, so that all systems in Python run on the same version.
+plait has one too, from its lock file and these sources, so that all Python systems run on the same Python version.
 
 A peer that cannot be installed does not stop the run: it is listed as missing, with the installer's message.
 """
@@ -58,7 +58,7 @@ def prepare(system: System) -> None:
             _check_out(system.commit, sources(system))
         stamp.write_text(wanted)
     if system.language == "node":
-        # Modules are resolved beside the importing file, so the drivers are copied to the packages.
+        # Node resolves modules relative to the importing file, so the drivers are copied next to the packages.
         for name in ("protocol.mjs", f"{system.name}.mjs"):
             shutil.copyfile(HERE / "drivers" / name, place / name)
 

@@ -1,4 +1,4 @@
-"""The storage of a system's jobs, as the harness sees it: stored and finished jobs, and their cost."""
+"""The storage of a system's jobs, as seen by the harness: the number of stored and finished jobs, and their cost."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -31,7 +31,7 @@ class JobStorage(Protocol):
     @property
     def url(self) -> str: ...
     async def stored(self) -> int:
-        """Stored jobs, while no worker runs."""
+        """The number of stored jobs, while no worker is running."""
         ...
 
     async def unfinished(self, asked: int) -> int:
@@ -43,11 +43,11 @@ class JobStorage(Protocol):
         ...
 
     async def settle_down(self) -> None:
-        """The same start for every system: none pays for earlier work."""
+        """Give every system the same initial state, so that none pays for earlier work."""
         ...
 
     async def written(self) -> int:
-        """Bytes of the log."""
+        """Size of the log in bytes."""
         ...
 
     def cpu_s(self) -> float: ...

@@ -56,7 +56,7 @@ async def work(url: str) -> None:
 
 
 async def trickle(store: Store, tenant: UUID, seconds: float) -> None:
-    """Enqueue PER_S jobs per second, each alone."""
+    """Enqueue PER_S jobs per second, one by one."""
     at = time.monotonic()
     until = at + seconds
     while at < until:

@@ -1,4 +1,4 @@
-"""The Redis of celery and dramatiq: Debian's, on a socket, with an append-only file.
+"""The Redis server for celery and dramatiq: Debian's package, on a socket, with an append-only file.
 
 If there is no redis-server, Debian's packages are downloaded and unpacked beside the peers' environments: nothing is installed, and no
 service is started on the machine.
@@ -17,7 +17,7 @@ from typing import Final
 from bench import processes
 from bench.environments import ENVIRONMENTS, Missing
 
-# The append-only file with its default: an fsync every second.
+# The append-only file, by default with one fsync per second.
 SETTINGS: Final = {"appendonly": "yes", "appendfsync": "everysec", "save": ""}
 UNPACKED: Final = ENVIRONMENTS / "redis"
 PACKAGES: Final = (
@@ -46,7 +46,7 @@ class Redis:
         with tempfile.TemporaryDirectory(prefix="bench-redis-") as place:
             socket = Path(place) / "redis.sock"
             options = [part for name, value in SETTINGS.items() for part in (f"--{name}", value)]
-            # It ends with us, however we end.
+            # The server ends with this process, even if this process is killed.
             leash = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
             process = await asyncio.create_subprocess_exec(
                 *leash, str(binary), "--port", "0", "--unixsocket", str(socket), "--unixsocketperm", "700", "--dir", place, *options,

@@ -1,4 +1,4 @@
-"""Write rows to files: JSON for machines, Markdown for people."""
+"""Write rows to files: JSON for programs, Markdown for people."""
 
 import json
 from collections.abc import Mapping, Sequence

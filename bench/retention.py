@@ -1,8 +1,8 @@
 """The cost of retention for running jobs: `python -m bench.retention [--jobs 5000000] [--seconds 20]`.
 
-Uses its own database, full of old final jobs. Then, alternately with and without a leader that deletes them: a steady 1,000 jobs per second,
-measuring the time of each claim; and as many jobs as one enqueuer and one claim loop can process, measuring the rate. Goals: no claim above
-200 ms, and 0.85 of the rate (F24).
+Uses its own database, full of old final jobs. Two loads run, each alternately with and without a leader that deletes those jobs: a steady
+1,000 jobs per second, to measure the time of each claim, and as many jobs as one enqueuer and one claim loop can process, to measure the
+rate. Goals: no claim takes more than 200 ms, and the rate is at least 0.85 of that without retention (F24).
 """
 
 import argparse
@@ -130,7 +130,7 @@ async def fill(url: str, jobs: int) -> None:
 
 @asynccontextmanager
 async def forgetting(url: str, wanted: bool) -> AsyncIterator[None]:
-    """With retention in a separate leader process, or without."""
+    """Run a load with retention in a separate leader process, or without it."""
     if not wanted:
         yield
         return
@@ -207,7 +207,7 @@ async def measure(jobs: int, seconds: float) -> bool:
 
 
 async def _left(postgres: Postgres, name: str) -> int:
-    """The number of old jobs that are left."""
+    """The number of remaining old jobs."""
     sql = "select count(*) from plait.jobs where id < plait._uuid_floor(plait.now() - interval '1 day')"
     return int(await postgres.fetchval(sql, database=name))
 

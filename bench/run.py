@@ -1,7 +1,8 @@
 """The benchmark's command: `python -m bench.run`, or `make bench` and `make bench-quick`.
 
-Systems alternate within a round, in the opposite order in every second one, so that other load on the machine affects all of
-them. The figure is the median of the rounds. Results are written after every round, so a run that is stopped has them too.
+Systems alternate within a round, and every second round has the opposite order, so that other load on the machine affects
+all of them. The figure is the median of the rounds. Results are written after every round, so a run that is stopped still
+has results.
 """
 
 import argparse
@@ -32,7 +33,7 @@ QUICK_SYSTEMS = ("plait", "graphile-worker", "pgqueuer")
 
 def main() -> int:
     asked = _arguments()
-    # Both ways to stop run every `finally`, so that no server and no worker is left running.
+    # Both signals run every `finally` block, so that no server and no worker is left running.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with asyncio.Runner() as runner:
         try:
@@ -143,7 +144,7 @@ async def _measure(servers: Servers, measure: Measure, system: System, plan: Pla
         rows = await measure.run(servers, system, plan)
         said = ", ".join(f"{row.measure} {row.value:,.5g} {row.unit}" for row in rows)
     except Failed as error:
-        # Listed in the table, never dropped: another round may still succeed.
+        # A failure is listed in the table and does not end the run: another round may succeed.
         rows = [Row(measure=measure.name, system=system.name, value=None, unit="", settings={"missing": str(error)})]
         said = f"failed: {error}"
     _tell(f"round {number}, {system.name}: {said}  [{time.monotonic() - began:.1f} s]")

@@ -66,7 +66,7 @@ class Process:
         return line.decode().strip()
 
     async def stop(self) -> None:
-        """Closing its input requests a stop; a process that does not stop is killed, with all that it started."""
+        """Close the driver's input, which requests a stop. A process that does not stop is killed, with all its children."""
         if self._stopped:
             return  # its pid may have been reused
         self._stopped = True
@@ -121,7 +121,7 @@ class WorkerPool:
 
     @property
     def uncounted(self) -> int:
-        """Jobs that may be done and not reported yet: a worker reports every 500."""
+        """The number of jobs that may be done but not reported: a worker reports every 500 jobs."""
         return 600 * len(self._members)
 
     async def wait_for_more(self, timeout_s: float) -> None:
@@ -207,9 +207,9 @@ class Session:
         return pool
 
     async def wait_until_done(self, pool: WorkerPool, jobs: int, *, limit_s: float) -> float:
-        """Return when no job is unfinished; the time is CLOCK_MONOTONIC.
+        """Wait until no job is unfinished; returns the time by CLOCK_MONOTONIC.
 
-        Queries cost the server too: once a second, and more often only after the workers have counted nearly all.
+        The query itself costs server time, so it is sent once a second, and more often only after the workers have counted nearly all jobs.
         """
         deadline = time.monotonic() + limit_s
         looked_at = time.monotonic()

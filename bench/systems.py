@@ -1,8 +1,8 @@
 """Every system of the benchmark: its packages, its settings, and how to query whether all jobs are done.
 
-The settings aim at the best performance for many small jobs. Their source (a page, the package itself, a trial of ours) is given, and how
-little was tried. `note` says what a reader must know to compare the rows: whether completions are batched, whether history and results are
-kept, and what a power failure may lose.
+The settings aim at the best performance for many small jobs. Each lists the source of its settings (a page, the package itself, our own
+trials) and which values were tried. `note` has the facts that a reader needs to compare the rows: whether completions are batched, whether
+history and results are kept, and what a power failure may lose.
 """
 
 from collections.abc import Mapping
@@ -29,13 +29,13 @@ class System:
     bulk: int = 1000
     """Jobs in one call of its bulk enqueue; 1 if it has none. (10,000 were tried with the fastest peers: no faster, or slower.)"""
     slow: bool = False
-    """A fifth of the backlog is enough: the rate is the same, and the whole backlog would take minutes."""
+    """Whether a fifth of the backlog is enough: the rate is the same, and the whole backlog would take minutes."""
     oldest_python: tuple[int, int] = (3, 11)
     memory_settings: Mapping[str, Any] | None = None
-    """Settings that differ for one process with 500 handlers at once; None if it is not possible."""
+    """Settings that differ for one process that runs 500 handlers at the same time; None if it cannot."""
 
     durable_settings: Mapping[str, Any] | None = None
-    """Settings that differ for fan-outs and steps; None if it has none."""
+    """Settings that differ for fan-outs and steps; None if the system does not have them."""
 
     commit: str | None = None
     """An earlier plait: the commit whose sources and driver run."""
@@ -75,7 +75,7 @@ SYSTEMS: Final = (
                 "failJobBatchDelay": 0,
             },
         },
-        # Without a local queue a notified worker fetches immediately.
+        # Without a local queue, a worker fetches immediately after a notification.
         pickup_settings={"preset": {"concurrentJobs": 10, "maxPoolSize": 11}},
         unfinished="select count(*) from graphile_worker._private_jobs",
         note="completions in batches; a finished job is deleted: no history, no result; a commit is on disk",
@@ -105,7 +105,7 @@ SYSTEMS: Final = (
     System(
         name="pg-boss",
         language="node",
-        requires=("pg-boss@12.35.0", *NODE),  # the newest whose dependencies every mirror has
+        requires=("pg-boss@12.35.0", *NODE),  # the newest version whose dependencies are on every mirror
         settings={
             "client_pool": 10,
             "boss": {},
@@ -223,5 +223,5 @@ def system(name: str) -> System:
 
 
 def plait_before(commit: str) -> System:
-    """plait at an earlier commit, beside the present one, so that a change is measured in one run."""
+    """plait at an earlier commit, beside the current one, so that a change can be measured in one run."""
     return replace(SYSTEMS[0], name="plait-before", commit=commit, note=f"plait at {commit}")

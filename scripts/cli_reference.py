@@ -89,7 +89,7 @@ def page(note: str) -> str:
     lines = [
         "# Command line",
         note,
-        "Each command also explains itself: `plait <command> --help`. Times are like `90s`, `10m`, `1h30m`; ids are full ids, as the list commands show them.",
+        "`plait <command> --help` shows the same help. Times are like `90s`, `10m`, `1h30m`; ids are full ids, as the list commands show them.",
         "",
         *_contents(single, groups),
         "",
@@ -100,7 +100,7 @@ def page(note: str) -> str:
         "",
         "`plait --version` shows the version. `plait --install-completion` installs completion for your shell.",
         "",
-        "Commands also read the [settings](settings.md) from environment variables. An option wins over the variable.",
+        "Commands also read the [settings](settings.md) from environment variables. An option takes precedence over the variable.",
         "",
         "## Exit codes",
         "| code | meaning |",

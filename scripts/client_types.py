@@ -1,7 +1,7 @@
 """Generate the clients' types and the web UI's table of roles from the server's OpenAPI document: `.venv/bin/python scripts/client_types.py`.
 
-A test compares the generated files in the tree with this script's output. The script knows the JSON Schema forms that the document uses.
-Any other form ends it with an error, so that no generated type says less than the document.
+A test compares the generated files in the tree with this script's output. The script supports the JSON Schema forms that the document
+uses. For any other form it fails, so that no generated type is less specific than the document.
 """
 
 import re

@@ -1,10 +1,10 @@
-"""The meaning of the parameters in docs/reference/python.md. `function.parameter` is of one function, `parameter` of all others."""
+"""The meaning of the parameters in docs/reference/python.md. `function.parameter` applies to one function, `parameter` to all others."""
 
 OPTION = "as in the [enqueue options](#enqueue-options). Default: the definition's"
 PARAMETERS = {
     # The application
-    "Plait.url": "Postgres URL. Default: `PLAIT_DATABASE_URL`, else an embedded Postgres",
-    "Plait.tenant": "slug or id of the tenant of everything that this app does. Default: the login's, else `default`",
+    "Plait.url": "Postgres URL. Default: `PLAIT_DATABASE_URL`, or an embedded Postgres if it is not set",
+    "Plait.tenant": "slug or id of the tenant that this app acts for. Default: the login's tenant, or `default`",
     "Plait.data_dir": "data directory of the embedded Postgres. Default: `PLAIT_DATA_DIR`",
     "Plait.settings": "all [settings](settings.md). Default: from environment variables",
     "Plait.job.options": "[job options](#job-options)",
@@ -39,7 +39,7 @@ PARAMETERS = {
     "Plait.command_group.application": "the Click or Typer application",
     "Plait.command_group.prefix": "text before the names of its jobs",
     "Plait.command_group.only": "names of the commands to allow. Default: all",
-    "Plait.command_group.fixed": "values of parameters that payloads do not set",
+    "Plait.command_group.fixed": "values of parameters that payloads cannot set",
     "Plait.command_group.queue": "queue of its jobs",
     "Plait.command_group.retries": "maximum number of retries. Default: 4",
     "Plait.command_group.timeout": "time limit of one attempt",
@@ -63,7 +63,7 @@ PARAMETERS = {
     "Handle.stream_items.name": "name of the stream",
     "Handle.stream.after": "number of items to skip",
     "Handle.stream_items.after": "number of items to skip",
-    "wait_for": "a value, or a function of the state. Default: return the present state",
+    "wait_for": "a value, or a function of the state. Default: return the current state",
     "ttl": "how long the token is valid, at most 31 days",
     "job_id": "id of the job",
     "conn": "your connection: the call is part of its transaction. Default: a connection of the app",
@@ -98,7 +98,7 @@ PARAMETERS = {
     "wait_for_update.name": "name of the update",
     "match": "fields that the event's data must contain. Default: any event",
     "timeout": "how long to wait. Default: no limit",
-    "type": "type that the value is validated and decoded with. Default: plain JSON values",
+    "type": "type for validating and decoding the value. Default: plain JSON values",
     "validator": "function of the payload that raises an error to reject it",
     "signal.name": "name of the signal",
     "payload": "any JSON value",
@@ -132,7 +132,7 @@ PARAMETERS = {
     "nested": "whether sub-jobs may fan out or spawn jobs themselves",
     "allow_nested": "whether children may spawn children",
     "child_mode": '`"concurrent"`, or `"serial"`: one child at a time',
-    "on_child_failure": 'after the failure of a child, the others `"continue"`, or `"stop"`: those that have not started are canceled',
+    "on_child_failure": 'after a child has failed, the others `"continue"`, or `"stop"`: those that have not started are canceled',
     "dedupe_key": "at most one unfinished job per key",
     "when": '`"success"`, or `"always"`: after any outcome',
     "count": "number of children that must succeed, or `majority`",
@@ -166,7 +166,7 @@ FIELDS = {
     "error": "Its error; None if it succeeded.",
     "skipped": "Whether its handler raised Skip.",
     "node": "Name of the node.",
-    "needed": "Number of nodes of the quorum.",
+    "needed": "Number of nodes that the quorum requires.",
     "rule": '`"quorum"` or `"timeout"`; None if the job failed.',
     "payload": "Its payload.",
     "results": "The results of the children, after the block.",

@@ -116,7 +116,7 @@ def exported() -> set[str]:
 
 
 def undescribed() -> list[str]:
-    """Functions without a docstring and parameters without a meaning; meanings of parameters that do not exist."""
+    """Faults: functions without a docstring, parameters without a meaning, and meanings for parameters that do not exist."""
     missing, used = [], set()
     for name, function, _ in _functions():
         if not _doc(name, function):
@@ -162,7 +162,7 @@ def _is_sync_form(one: Any, member: str) -> bool:
 
 
 def _title(name: str) -> str:
-    """The heading of a name. A class may have the name of a function, in capitals."""
+    """The heading for a name. A class name may differ from a function's only in its capitals."""
     return f"class {name}" if inspect.isclass(_object(name)) else name
 
 
@@ -185,7 +185,7 @@ def _entry(name: str) -> Iterator[str]:
         yield ""
         yield from _signature(name, one.__init__)
         if name == "Plait":
-            yield "\nUse one app per process. `async with app:` connects and closes it; else call `close()`, and `close_sync()` if you used sync functions."
+            yield "\nUse one app per process. `async with app:` connects and closes it. Otherwise call `close()`, and `close_sync()` if you used sync functions."
     elif issubclass(one, Outcome):
         yield from ("", f"`{name}(message)`")
     elif fields := list(_fields(one, INTERNAL.get(name, set()))):
@@ -299,7 +299,7 @@ def _type(annotation: Any) -> str:
 
 
 def _doc(name: str, function: Any) -> str:
-    """A function's docstring; of a name that is assigned, the text below the assignment comes first."""
+    """A function's docstring. For a name that is assigned, the text below the assignment takes precedence."""
     above = _assigned_doc(name, getattr(function, "__module__", ""))
     said = _text(inspect.getdoc(function) or "")
     return f"{above}\n{said}" if above else said
@@ -356,7 +356,7 @@ def _error_names() -> list[str]:
 
 def _errors() -> Iterator[str]:
     yield "## Errors"
-    yield "Errors that applications catch. [All errors](errors.md), with their SQLSTATEs. An outcome that a handler raises is not an error of plait: "
+    yield "Errors that applications catch. [All errors](errors.md), with their SQLSTATEs. An outcome that a handler raises is not a `PlaitError`: "
     yield f"`{Outcome.__name__}` is its base class."
     yield ""
     yield "| error | base class | meaning |"

@@ -1,7 +1,7 @@
 """Write the `called` line of each SQL function's header from the sources: `python scripts/sql_callers.py`. A test compares the two.
 
 A function is called by other SQL functions, by the schema (views, policies, defaults, constraints) and by Python code whose
-strings hold the call. It is for users if its header shows an example, or if nothing else calls it and users may execute it.
+strings hold the call. It is listed as called by users if its header shows an example, or if nothing else calls it and users may execute it.
 """
 
 import ast
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SQL = ROOT / "plait" / "sql"
 WIDTH = 100
 MOST = 12
-"""A function with more callers than this is called from everywhere: a list would tell a reader nothing."""
+"""For a function with more callers than this, a list would not help the reader."""
 _DEFINITION = re.compile(r"\bcreate or replace function plait\.(\w+)\s*\(")
 _CALL = re.compile(r"\bplait\.(\w+)\s*\(")
 _COMMENT = re.compile(r"--[^\n]*")
@@ -42,7 +42,7 @@ class Callers:
 
 
 def written() -> dict[Path, str]:
-    """Each file of a function that says who calls it, as it should be."""
+    """The correct text of each function's file that has a `called` line."""
     files = {path: path.read_text() for path in sorted((SQL / "functions").glob("*/*.sql"))}
     schema = "".join(_code(path.read_text()) for path in (SQL / "schema").glob("*.sql"))
     python = {_module(path): path.read_text() for path in (ROOT / "plait").rglob("*.py")}
@@ -53,7 +53,7 @@ def written() -> dict[Path, str]:
 def callers(
     functions: list[str], *, schema: str = "", python: Mapping[str, str] | None = None, grants: str = ""
 ) -> defaultdict[str, Callers]:
-    """The callers of each function: from the texts of SQL files, the schema, and Python modules by their names."""
+    """The callers of each function, found in the texts of SQL files, the schema, and Python modules by name."""
     called: defaultdict[str, Callers] = defaultdict(Callers)
     names = {name for text in functions for name in _DEFINITION.findall(_code(text))}
     for text in functions:
@@ -72,7 +72,7 @@ def callers(
 
 
 def with_line(text: str, called: Callers) -> str:
-    """The text of a file, with its `called` line made anew. One that has none, as a private function may, stays as it is."""
+    """The text of a file with its `called` line generated again. A file without one, which is allowed for a private function, is unchanged."""
     head = _HEAD.match(text)
     if head is None or _LINE.search(head[0]) is None:
         return text
@@ -121,7 +121,7 @@ def _python_calls(modules: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _constants(tree: ast.Module) -> dict[str, set[str]]:
-    """The SQL functions that each constant of a module, or of a class in it, calls; also by way of constants before it."""
+    """The SQL functions that each constant of a module, or of a class in it, calls, directly or through earlier constants."""
     found: dict[str, set[str]] = {}
     bodies = [tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))]
     for statement in (one for body in bodies for one in body):
@@ -143,7 +143,7 @@ def _imported(tree: ast.Module, constants: Mapping[str, dict[str, set[str]]]) ->
 
 
 def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """The functions of a module and the methods of its classes; a function within one of them is part of it."""
+    """The functions of a module and the methods of its classes. A nested function is part of the function that contains it."""
     bodies = [tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))]
     for statement in (one for body in bodies for one in body):
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -1,6 +1,6 @@
 """The page docs/reference/sql.md, from the headers and signatures of the SQL functions.
 
-A function whose header has an example is for users, and is documented in full; a test runs each example. The others are
+A function whose header has an example is meant for users and is documented in full; a test runs each example. The others are
 listed in a table. Lines of a header between the contract and the example explain arguments; ARGUMENTS explains those that
 mean the same everywhere.
 """
@@ -31,9 +31,9 @@ SUBJECTS = {
 }
 
 ELSEWHERE = {"after_restore": "doctor", "get_leader": "nodes", "list_workers": "nodes"}
-"""Functions that readers look for under another subject than their folder's."""
+"""Functions that readers would look for under another subject than that of their folder."""
 
-TENANT = "Default: the login's tenant, else the setting `plait.tenant`, else the tenant `default`"
+TENANT = "Default: the first of the login's tenant, the setting `plait.tenant`, and the tenant `default`"
 ARGUMENTS = {
     "p_job": "id of the job",
     "p_tenant": f"id of the tenant. {TENANT}",
@@ -62,7 +62,7 @@ ARGUMENTS = {
 SDK_ONLY = frozenset(
     {"enqueue_one", "find_artifact", "follow", "get_outcomes", "list_schemas", "open_stream", "register_artifact"}
 )
-"""Functions that logins of applications may execute because the SDK calls them. Nobody calls them by hand."""
+"""Functions that applications' logins may execute because the SDK calls them. They are not meant to be called by hand."""
 
 _CLAUSE = re.compile(r"--   (moves|locks|raises|called) +(.*)")
 _ARGUMENT = re.compile(r"--   (\w+) {3,}(.*)")
@@ -198,7 +198,7 @@ def _returned(one: Function) -> str:
 
 
 def _resolved(one: Function, clause: str) -> str:
-    """A clause of a contract; one that refers to a private function holds that function's clause instead."""
+    """A clause of a contract. A reference to a private function is replaced by that function's clause."""
     text = one.clauses[clause]
     for name in re.findall(r"\bas (_\w+)", text):
         [path] = SQL.glob(f"functions/*/{name}.sql")
@@ -208,7 +208,7 @@ def _resolved(one: Function, clause: str) -> str:
 
 
 def _moves(text: str) -> str:
-    """Moves of the state machine, in words."""
+    """State changes, in words."""
     return (
         text.replace("nothing -> ", "new job → ")
         .replace("; -> ", "; new job → ")

@@ -3,7 +3,7 @@
     .venv/bin/python scripts/ui.py            same as `make ui`; `make demo`, `make test` and the wheel's build run it too
     .venv/bin/python scripts/ui.py --check    only check the types
 
-Uses the machine's Node if it is new enough, else the Node that is installed as a Python package.
+Uses the machine's Node if it is new enough, otherwise the Node that is installed as a Python package.
 """
 
 import hashlib

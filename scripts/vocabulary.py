@@ -42,7 +42,7 @@ class Vocabulary:
         self._allowed = tuple(allowed)
 
     def faults(self, text: Text) -> Iterator[tuple[int, str]]:
-        """The line and the fault of each phrase and sentence to rewrite."""
+        """The line and the fault of each phrase and sentence that must be rewritten."""
         if _capitalised(text.words).startswith(self._allowed):
             return
         for match in self._retired.finditer(text.words) if self._instead else ():

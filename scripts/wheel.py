@@ -1,4 +1,4 @@
-"""The wheel's build hook: a wheel or a source archive must contain the web UI, else the build fails.
+"""The wheel's build hook: the build fails if a wheel or a source archive does not contain the web UI.
 
 An editable install needs no Node. Its UI is built by `make ui`.
 """

@@ -67,14 +67,14 @@ class AbsurdDriver:
             self._apps.put_nowait(app)
 
     async def enqueue_many(self, payloads: list[Payload]) -> None:
-        """There is no bulk call: one by one, with one commit for all of them."""
+        """There is no bulk call: jobs are enqueued one by one, with one commit for all of them."""
         async with await psycopg.AsyncConnection.connect(URL) as connection:
             app = self._new_app(connection)
             for payload in payloads:
                 await app.spawn("noop", payload)
 
     async def fan_out(self, n: int) -> int:
-        """The caller itself gathers: a task cannot wait for others of its queue."""
+        """The caller itself gathers the results, because a task cannot wait for other tasks in its queue."""
         app = await self._apps.get()
         async with await psycopg.AsyncConnection.connect(URL) as connection:
             inside = self._new_app(connection)

@@ -1,4 +1,4 @@
-"""How many no-ops a bare event loop runs: a task each, in batches like a worker's, with no database at all."""
+"""How many no-ops a bare event loop runs: one task for each, in batches like a worker's, without a database."""
 
 import asyncio
 import sys

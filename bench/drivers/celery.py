@@ -46,7 +46,7 @@ class CeleryDriver:
                 job.apply_async((payload,), producer=producer)
 
     def fan_out(self, n: int) -> int:
-        """Its group: the caller itself gathers."""
+        """Uses a Celery group: the caller itself gathers the results."""
         return len(group(job.s({"n": i}) for i in range(n)).apply_async().get(timeout=300))
 
     def close(self) -> None:

@@ -62,7 +62,7 @@ class DbosDriver:
         self._client.enqueue(OPTIONS, payload)
 
     def enqueue_many(self, payloads: list[Payload]) -> None:
-        """There is no bulk call: one by one, with one commit for all of them."""
+        """There is no bulk call: jobs are enqueued one by one, with one commit for all of them."""
         with self._engine.begin() as connection:
             for payload in payloads:
                 self._client.enqueue_in_transaction(connection, OPTIONS, payload)

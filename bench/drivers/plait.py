@@ -70,7 +70,7 @@ async def hear(steps: int, n: int) -> list[float]:
 
 class PlaitDriver:
     async def setup(self) -> None:
-        """The harness migrates, as an administrator would; this login cannot."""
+        """The harness migrates the database, as an administrator would; this login cannot."""
 
     async def open(self) -> None:
         store = await app.store()
@@ -86,7 +86,7 @@ class PlaitDriver:
             await job.enqueue_many([(payload["n"], payload["at"], payload.get("seconds", 0)) for payload in payloads])
 
     async def _enqueue_in_turn(self, payloads: list[Payload]) -> None:
-        """Over the tenants, and over the keys where limits count by key."""
+        """Distributes jobs over the tenants and, for per-key limits, over the keys."""
         tenants, keyed = SETTINGS.get("tenants", 0), SETTINGS.get("limits") == "key"
         encode = job.definition.codec.encode_call
         new = []

@@ -12,7 +12,7 @@ tally = Tally(every=100)
 
 
 async def noop(n: int, at: int, seconds: float = 0) -> dict[str, int]:
-    """Its result is logged, and kept nowhere."""
+    """The handler's result is logged but not stored."""
     result = tally.job({"n": n, "at": at})
     if seconds:
         await asyncio.sleep(seconds)

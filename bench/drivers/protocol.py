@@ -6,7 +6,7 @@ The harness talks to a driver in lines on its standard input and output; other o
     worker   writes `ready` when everything is imported, begins at `go`, writes `begun <ns>` with its first job and `+<n>` after
              every few, and ends when its input does
 
-Times are CLOCK_MONOTONIC, which all processes of a machine share, node's `process.hrtime` too. Standard library only: this
+Times are CLOCK_MONOTONIC, which all processes of a machine share, including Node's `process.hrtime`. Standard library only: this
 runs in the peers' environments.
 """
 
@@ -54,7 +54,7 @@ class SyncDriver(Protocol):
 
 
 class Tally:
-    """Counts jobs, and reports to the harness now and then. Cheap: one write for `every` jobs."""
+    """Counts jobs, and reports to the harness. This is cheap: one write for every `every` jobs."""
 
     def __init__(self, every: int = 500) -> None:
         self._every = every
@@ -75,7 +75,7 @@ class Tally:
 
 
 def say(line: str) -> None:
-    # To the descriptor itself: celery replaces sys.stdout, and its children inherit this one.
+    # Writes to the descriptor itself: celery replaces sys.stdout, but its children inherit the descriptor.
     os.write(1, line.encode() + b"\n")
 
 
@@ -175,7 +175,7 @@ async def _bulk(enqueue_many: Callable[[list[Payload]], Awaitable[None]], order:
 
 
 def batches(order: dict[str, Any]) -> Iterable[list[Payload]]:
-    """`sleep` of an order is the duration of each job."""
+    """The field `sleep` of a request is the duration of each job."""
     count, size = order["n"], order["batch"]
     more = {"seconds": order["sleep"]} if "sleep" in order else {}
     for start in range(0, count, size):

@@ -20,7 +20,7 @@ class Measure:
     applies: Callable[[System], bool] = lambda _: True
     quick: bool = False
     rounds: int | None = None
-    """Fewer rounds than requested, if one takes minutes."""
+    """The maximum number of rounds, for measures that take minutes."""
 
 
 def _plait(system: System) -> bool:
@@ -28,7 +28,7 @@ def _plait(system: System) -> bool:
 
 
 def _fast(system: System) -> bool:
-    """Systems that do not take half an hour to enqueue a million jobs."""
+    """Systems that can enqueue a million jobs in less than half an hour."""
     return system.name in {"plait", "plait-before", "graphile-worker", "pgqueuer", "pg-boss"}
 
 

@@ -1,4 +1,4 @@
-"""Upper bounds of the machine: the same SQL called by pgbench in C, the worker's statement in a bare loop, and a loop alone.
+"""Upper bounds of the machine: the same SQL called by pgbench (in C), the worker's statement in a bare loop, and an event loop without a database.
 
 These rows have the names of the measures that they bound, with `limit_…` instead of the system.
 """

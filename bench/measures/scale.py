@@ -1,4 +1,4 @@
-"""plait's hot path under the conditions of long use: many jobs, many tenants, limits, long runs, an old snapshot."""
+"""plait's hot path under conditions that arise in long use: many jobs, many tenants, limits, long runs, an old snapshot."""
 
 import asyncio
 import time
@@ -32,7 +32,7 @@ async def crowd_finished(servers: Servers, system: System, plan: Plan) -> list[R
 
 
 async def crowd_queued(servers: Servers, system: System, plan: Plan) -> list[Row]:
-    """With a million queued jobs: the rate of the first of them."""
+    """With a million queued jobs: the rate at which the first ones are processed."""
     async with Session.begin(servers, system) as session:
         await fill(session, plan.crowd)
         await session.storage.settle_down()
@@ -61,7 +61,7 @@ async def many_tenants(servers: Servers, system: System, plan: Plan) -> list[Row
 
 
 async def limits_on(servers: Servers, system: System, plan: Plan) -> list[Row]:
-    """Limits that are never reached: of the definition, with a hundred tenants in turn; and per key, over fifty keys."""
+    """Limits that are never reached: on the definition, with a hundred tenants in turn, and per key, with fifty keys."""
     fair = {"tenants": 100, "limits": "definition"}
     return [
         *await _with_tenants(servers, system, plan, "process_1_limits", fair),
@@ -81,7 +81,7 @@ async def _with_tenants(
 
 
 async def enqueue_8(servers: Servers, system: System, plan: Plan) -> list[Row]:
-    """Eight processes that enqueue one by one."""
+    """Eight processes that each enqueue jobs one by one."""
     async with Session.begin(servers, system) as session:
         clients = [session.client, *[await session.new_client() for _ in range(7)]]
         await asyncio.gather(*(session.ask("open", client=client) for client in clients))
@@ -101,7 +101,7 @@ async def sustained(servers: Servers, system: System, plan: Plan) -> list[Row]:
 
 
 async def old_snapshot(servers: Servers, system: System, plan: Plan) -> list[Row]:
-    """The same while an open transaction prevents all vacuuming."""
+    """The same measure while an open transaction prevents all vacuuming."""
     async with Session.begin(servers, system) as session:
         assert isinstance(session.storage, PostgresStorage)
         holder = await asyncpg.connect(servers.postgres.url(session.storage.database))

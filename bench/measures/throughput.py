@@ -1,7 +1,7 @@
 """Enqueue, process, pick-up latency, memory and idle cost. A measure runs one system on a fresh database and returns rows; systems alternate, round after round.
 
-The time of a backlog starts with the first handler of any worker process, so that imports, connections and compilation do not count, and stops
-when the database shows no unfinished job.
+The time for a backlog starts with the first handler of any worker process, so that imports, connections and compilation do not count, and
+stops when the database has no unfinished job.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ HANDLERS: Final = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The size of everything."""
+    """The sizes and durations of all measures."""
 
     jobs: int = 50_000
     one_s: float = 4.0
@@ -37,7 +37,7 @@ class Plan:
 
 
 async def enqueue(servers: Servers, system: System, plan: Plan) -> list[Row]:
-    """One by one, each committed before the next; then 32 callers in one process, each waiting for its own commit."""
+    """Enqueue jobs one by one, each committed before the next, then with 32 callers in one process, each waiting for its own commit."""
     rows = []
     async with Session.begin(servers, system) as session:
         await session.ask("open")
@@ -103,7 +103,7 @@ async def process(
 
 
 async def pickup(servers: Servers, system: System, plan: Plan) -> list[Row]:
-    """From the start of the enqueue call to the start of the handler, on an idle system."""
+    """The time from the start of the enqueue call to the start of the handler, on an idle system."""
     async with Session.begin(servers, system, system.pickup_settings) as session:
         await session.ask("open")
         pool = await session.workers(1)
@@ -164,7 +164,7 @@ async def idle(servers: Servers, system: System, plan: Plan) -> list[Row]:
         rows = [row("idle_cpu_percent", session, cpu * 100, "%", seconds=plan.idle_s)]
         if before and after:
             (asked, asked_at), (now, now_at) = before, after
-            # One of them is our own query.
+            # One of them is the harness's own query.
             rate = (now - asked - 1) / (now_at - asked_at)
             rows.append(row("idle_queries_per_s", session, rate, "/s", seconds=plan.idle_s))
         return rows
@@ -179,7 +179,7 @@ async def _transactions(session: Session) -> tuple[int, float] | None:
 
 
 async def memory(servers: Servers, system: System, plan: Plan) -> list[Row]:  # noqa: ARG001 - 500 by definition
-    """One worker process while 500 handlers run."""
+    """The memory of one worker process while 500 handlers run."""
     async with Session.begin(servers, system, system.memory_settings) as session:
         await session.ask("open")
         await session.ask("enqueue_bulk", n=HANDLERS, batch=HANDLERS, sleep=5)

@@ -1,4 +1,4 @@
-"""Durable functions: fan-out and fan-in of many children, checkpointed steps, and resumed waits. For systems that have them."""
+"""Durable functions: fan-out and fan-in of many children, checkpointed steps, and resumed waits. Only for systems with durable functions."""
 
 import asyncio
 from statistics import median
@@ -16,7 +16,7 @@ WAITING = 10_000
 
 
 async def fan_out(servers: Servers, system: System, plan: Plan) -> list[Row]:  # noqa: ARG001 - 1,000 by definition
-    """From the client's call to the gathered results of all children, with one otherwise idle worker process."""
+    """The time from the client's call until the results of all children are gathered, with one otherwise idle worker process."""
     async with Session.begin(servers, system, system.durable_settings) as session:
         await session.ask("open")
         await session.workers(1)
@@ -27,7 +27,7 @@ async def fan_out(servers: Servers, system: System, plan: Plan) -> list[Row]:  #
 
 
 async def steps(servers: Servers, system: System, plan: Plan) -> list[Row]:  # noqa: ARG001 - as above
-    """Jobs whose steps run one after another: checkpointed steps per second, with one worker process."""
+    """Checkpointed steps per second, for jobs whose steps run one after another, with one worker process."""
     async with Session.begin(servers, system, system.durable_settings) as session:
         await session.ask("open")
         await session.workers(1)
@@ -39,8 +39,8 @@ async def steps(servers: Servers, system: System, plan: Plan) -> list[Row]:  # n
 
 
 async def resume(servers: Servers, system: System, plan: Plan) -> list[Row]:  # noqa: ARG001 - as above
-    """From a signal to the handler that waits for it, with 100 recorded steps: the median of 30. For plait also with a replay, as after a restart, and
-    with 10,000 recorded steps."""
+    """The time from a signal until the waiting handler continues, with 100 recorded steps: the median of 30. For plait also with a replay, as after a
+    restart, and with 10,000 recorded steps."""
     rows: list[Row] = []
     async with Session.begin(servers, system, system.durable_settings) as session:
         await session.ask("open")
@@ -62,7 +62,7 @@ async def resume(servers: Servers, system: System, plan: Plan) -> list[Row]:  # 
 
 
 async def waiting(servers: Servers, system: System, plan: Plan) -> list[Row]:  # noqa: ARG001 - as above
-    """One worker process while 10,000 jobs wait for a signal: 1,000 of their handlers are in its memory."""
+    """The memory of one worker process while 10,000 jobs wait for a signal; 1,000 of their handlers are in its memory."""
     async with Session.begin(servers, system, system.durable_settings) as session:
         await session.ask("open")
         pool = await session.workers(1)

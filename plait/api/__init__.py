@@ -1,7 +1,7 @@
-"""The HTTP API: the SQL functions, for clients without a database connection. A request passes these modules:
+"""The HTTP API: makes the SQL functions available to clients without a database connection. A request passes these modules:
 
     request_limits.py  adds a request id, rejects large bodies; body_limits.py, client_address.py: number of JSON values, client addresses behind proxies
-    authentication.py  keys, sessions and CSRF, rate limits, and the least role of the route (access.py); before anything else is read
+    authentication.py  keys, sessions and CSRF, rate limits, and the least role of the route (access.py); checked before anything else is read
     idempotency.py  Idempotency-Key: a repeated change gets the first response
     tenancy.py      the tenant that a caller acts for; other tenants' data is not found
     <noun>.py       the route: calls one method of the store. A change is written with its audit log entry, by one statement (plait.store.audit)

@@ -1,4 +1,4 @@
-"""The table of routes, and the least role of each. Routes that are not in it are rejected, and the application does not start."""
+"""The table of routes, and the least role of each. A route that is not in the table is rejected, and the application does not start with one."""
 
 from typing import Final
 
@@ -27,7 +27,7 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /stream": VIEWER,
     "POST /embeds": VIEWER,
     "POST /embeds/session": ANYBODY,
-    # A visitor has only the token in the URL
+    # A visitor's only credential is the token in the URL
     "GET /approvals/{token}": ANYBODY,
     "POST /approvals/{token}": ANYBODY,
     # Jobs
@@ -51,7 +51,7 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /jobs/{job_id}/artifacts/{sha256}": VIEWER,
     "GET /jobs/{job_id}/state": VIEWER,
     "POST /jobs/{job_id}/streams/token": VIEWER,
-    "GET /jobs/{job_id}/streams/{name}": ANYBODY,  # with a token for that job, else VIEWER: checked by the route
+    "GET /jobs/{job_id}/streams/{name}": ANYBODY,  # with a token for that job, otherwise VIEWER: checked by the route
     "POST /jobs/{job_id}/cancel": OPERATOR,
     "POST /jobs/{job_id}/retry": OPERATOR,
     "POST /jobs/{job_id}/reschedule": OPERATOR,

@@ -1,4 +1,4 @@
-"""The application: routers, middleware, and the check that the table of access has exactly the existing routes."""
+"""The application: routers, middleware, and the check that the access table lists exactly the existing routes."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -81,7 +81,7 @@ ROUTERS: Final = tuple(
 def build(
     store: Store, settings: Settings | None = None, *, holder: str | None = None, objects: Objects | None = None
 ) -> FastAPI:
-    """`holder`: this process in leader elections, if it is a node too. `objects`: the artifact store."""
+    """`holder`: the name of this process in leader elections, if it is also a node. `objects`: the artifact store."""
     check_access()
     settings = settings or Settings()
     app = FastAPI(
@@ -154,7 +154,7 @@ def _document(app: FastAPI, described: Callable[[], dict[str, Any]]) -> dict[str
 
 
 class AccessUndecided(Exception):
-    """A route has no role in the table of access, or the table has a route that does not exist."""
+    """A route has no role in the access table, or the table lists a route that does not exist."""
 
 
 def check_access() -> None:

@@ -1,7 +1,7 @@
 """Approval links: a page that asks a person, and a button that completes a job's wait.
 
-The token in the URL is all that a visitor needs, and valid for one signal of one job. GET only shows the page, because mail programs, chats and virus scanners
-open links too. POST uses the link, once; afterwards the page shows its outcome.
+A visitor needs only the token in the URL, which is valid for one signal to one job. GET only shows the page, because mail programs, chats and virus scanners
+open links automatically. POST uses the link, once; afterwards the page shows its outcome.
 """
 
 import html

@@ -42,7 +42,7 @@ def payload_url(job_id: UUID, sha256: str) -> str:
 
 
 async def _send(ask: Asking, job_id: UUID, sha256: str) -> Response:
-    """Read it completely and compare its hash before the first byte is sent: a difference is an error, not a partial response."""
+    """Read it completely and compare its hash before the first byte is sent, so that a mismatch is an error and not a partial response."""
     row = await ask.store.artifacts.find_artifact(job_id, sha256, **ask.scope)
     if row is None:
         raise NotFound(f"job {job_id} has no such artifact")

@@ -1,9 +1,9 @@
-"""Authentication and authorisation: checked before anything else of a request is read.
+"""Authentication and authorisation, checked before any other part of a request is read.
 
-A caller sends an API key (`Authorization: Bearer …`) or, in a browser, a session cookie; then each change must carry the session's CSRF
-token, which another site cannot know. An embedded view sends its session as a token (`Authorization: Session …`), because cookies do not
-work in frames; only the view's own page has it. The holder of a key is cached for `TRUSTED_S`, so that a revocation takes effect within
-that time in every process. Failed authentication attempts and requests are rate limited by address and key.
+A caller sends an API key (`Authorization: Bearer …`) or, in a browser, a session cookie. With a cookie, each change must carry the
+session's CSRF token, which another site cannot know. An embedded view sends its session as a token (`Authorization: Session …`), because
+cookies do not work in frames; only the view's own page has it. The holder of a key is cached for `TRUSTED_S`, so that a revocation takes
+effect within that time in every process. Failed authentication attempts and requests are rate limited by address and key.
 """
 
 import hmac
@@ -47,7 +47,7 @@ class Guard:
         self._guesses = Rates(*GUESSES, clock=clock)
 
     async def admit(self, request: Request, least: Role) -> Caller:
-        """The caller; raises a refusal."""
+        """The caller; raises an error if the request is refused."""
         holder = await self._holder(request)
         caller = Caller(
             key_id=holder.key_id,
@@ -87,9 +87,9 @@ class Guard:
         return await self.holder_of(request, token, session=by_cookie, embedded=embedded)
 
     async def holder_of(self, request: Request, token: str, *, session: bool = False, embedded: bool = False) -> Holder:
-        """The holder of a key or session; raises a refusal if it is not valid."""
+        """The holder of a key or session; raises an error if it is not valid."""
         hash_ = hash_of(token)
-        # A cached holder is not affected by failures of others from the same address, behind one proxy.
+        # A cached holder is not affected by failed attempts of others with the same address, such as behind one proxy.
         if hash_ not in self._good:
             self.check_guesses(request)
         holder = await self._authenticated(hash_, session=session, embedded=embedded)
@@ -102,11 +102,11 @@ class Guard:
         return holder
 
     async def still(self, request: Request) -> None:
-        """Raises a refusal if the key or session of a long request is no longer valid."""
+        """Raises an error if the key or session of a long request is no longer valid."""
         await self._holder(request)
 
     def check_guesses(self, request: Request) -> None:
-        """Raises a refusal after too many failed attempts."""
+        """Raises an error after too many failed attempts."""
         if wait := self._guesses.full(_address(request)):
             raise Refused(
                 429, "too-many", "too many failed authentication attempts", headers={"Retry-After": str(wait)}
@@ -147,12 +147,12 @@ def _unknown(detail: str) -> Refused:
 
 
 def needed(route: APIRoute) -> Role | None:
-    """The least role of a route; KeyError if the table does not have it."""
+    """The least role of a route; KeyError if the table does not list it."""
     return ROUTES[name_of(route)]
 
 
 def name_of(route: APIRoute) -> str:
-    """The name of a route in the table of access. Each route has one method."""
+    """The name of a route in the access table. Each route has one method."""
     return f"{' '.join(route.methods or ())} {route.path_format}"
 
 
@@ -162,7 +162,7 @@ def new_router(tag: str, *, prefix: str = PREFIX) -> APIRouter:
 
 
 class Guarded(APIRoute):
-    """A route that rejects callers that the table of access does not allow."""
+    """A route that rejects callers whose role the access table does not allow."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
@@ -171,7 +171,7 @@ class Guarded(APIRoute):
             try:
                 least = needed(self)
             except KeyError:
-                return problem(request, Refused(403, "not-allowed", "this route has no entry in the table of access"))
+                return problem(request, Refused(403, "not-allowed", "this route has no entry in the access table"))
             if least is None:
                 try:
                     await check_body(request, signed_in=False)

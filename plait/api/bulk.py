@@ -1,10 +1,10 @@
-"""Bulk operations: cancel or retry all jobs that match a filter. First a dry run, then a job of its own: its progress is visible, and it
-resumes where it stopped if its process dies.
+"""Bulk operations: cancel or retry all jobs that match a filter. A dry run counts the jobs. The operation itself is a job: its progress
+is visible, and it resumes where it stopped if its process dies.
 
-Such a job is `plait.bulk` in the queue `plait.bulk`; API processes run it, with the same leases and fencing as any worker. Its
+It has the definition `plait.bulk` and the queue `plait.bulk`. API processes run it, with the same leases and fencing as any worker. Its
 instructions are not in its payload, which every operator could write, but in the audit log, which only the API writes.
 It proceeds from the newest to the oldest job, page by page, and stores its position in its progress. Each job is changed by the
-same function as a single change, with an audit log entry. Jobs that have changed meanwhile and cannot be changed any more are counted as left.
+same function as a single change, with an audit log entry. Jobs whose status no longer allows the change are counted as left.
 """
 
 import asyncio
@@ -46,12 +46,12 @@ COUNTED: Final = 10_000
 PAGE: Final = 200
 LOOK_S: Final = 1.0
 AT_ONCE: Final = 8
-"""Concurrent changes in one process for all bulk jobs, which share them fairly, job by job."""
+"""Maximum number of concurrent changes in one process. Its bulk jobs share them fairly, one change at a time."""
 OF_KEY: Final = 3
 OF_TENANT: Final = 6
 """Maximum number of unfinished bulk jobs per key and per tenant."""
 INSTALLATION: Final = "plait-installation"
-"""The tenant of bulk jobs over all tenants: not visible to any tenant's operators."""
+"""The tenant of bulk jobs that act on all tenants. No tenant's operators can see it."""
 FITTING: Final[dict[str, frozenset[Status]]] = {"cancel": LIVE, "retry": RETRYABLE}
 
 
@@ -75,7 +75,9 @@ class BulkRequest(BaseModel):
 class BulkAnswer(BaseModel):
     dry_run: bool
     matched: int = Field(description="Number of matching jobs, up to 10,000.")
-    more: bool = Field(description="Whether there may be more: more than counted, or not all jobs were scanned.")
+    more: bool = Field(
+        description="Whether there may be more, because the count reached its limit or not all jobs were scanned."
+    )
     sample: list[UUID]
     job_id: UUID | None = Field(description="The bulk job; see its progress.")
 
@@ -100,7 +102,7 @@ class Progress(msgspec.Struct, kw_only=True):
     done: int = 0
     left: int = 0
     total: int | None = None
-    """Number of matching jobs when it was requested; None: more than were counted."""
+    """Number of matching jobs when it was requested; None if there were more than the counting limit."""
     before: str | None = None
     rate: float | None = None
 
@@ -203,7 +205,8 @@ async def _count(store: Store, wanted: Filter, tenant_id: UUID | None) -> tuple[
 
 
 async def run_bulk(store: Store, worker: int, job: Claimed, turns: asyncio.Semaphore | None = None) -> Settlement:
-    """Run one bulk job until it is done or requested to stop; returns its outcome. `turns` limits the concurrent changes of all bulk jobs of this process."""
+    """Run one bulk job until it is done or a stop is requested; returns its outcome. `turns` limits the concurrent changes of all bulk jobs
+    of this process."""
     wanted = await _wanted(store, job)
     if wanted is None:
         return _ended(
@@ -339,7 +342,8 @@ async def _change(store: Store, wanted: Wanted, job_id: UUID, tenant_id: UUID, b
     try:
         if wanted.action == "cancel":
             status = await jobs.cancel(job_id, tenant_id=tenant_id, reason=wanted.reason)
-            return status is Status.CANCELED or not status.final  # requested to stop, in any state with cancel_grace
+            # Not final: the cancellation is requested. With cancel_grace the job may be in any state.
+            return status is Status.CANCELED or not status.final
         await jobs.retry(job_id, tenant_id=tenant_id)
     except DatabaseUnreachable:
         raise

@@ -21,7 +21,7 @@ log = get_logger("api")
 
 LEASE_S: Final = 30.0
 HELD: Final = 128
-"""Bulk jobs that one process runs concurrently. One that waits for its rate limit costs nothing and delays no other."""
+"""Number of bulk jobs that one process runs concurrently. A bulk job that waits for its rate limit costs nothing and does not delay others."""
 
 
 class Bulk:
@@ -57,7 +57,7 @@ class Bulk:
                         self._worker = None
                     except (PlaitError, asyncpg.PostgresError) as error:
                         pause = max(pause, retry.failed(error))
-                    # Not wait_for: on Python 3.11 it swallows a cancellation that comes as the wait ends.
+                    # Not wait_for: on Python 3.11 it swallows a cancellation that arrives just as the wait ends.
                     with contextlib.suppress(TimeoutError):
                         async with asyncio.timeout(pause):
                             await self.wake.wait()
@@ -82,7 +82,7 @@ class Bulk:
             )
             self._renewed = now
         elif now - self._renewed > LEASE_S / 3:
-            # Jobs that it no longer has in memory, after an error, are released.
+            # Jobs that this worker no longer has in memory, after an error, are released.
             await self._store.workers.heartbeat(self._worker, running=len(self._held), held=list(self._held.items()))
             self._renewed = now
         if (room := HELD - len(self._held)) > 0:

@@ -1,10 +1,10 @@
 """The change feed's poll: one query for all watchers.
 
-The database does not notify about changes of jobs: a NOTIFY for each would serialise all commits (T109). While there are watchers, one task
-polls every `EVERY_S` for changes of the watched tenants, and passes them to each watcher of that tenant. Without watchers there is no query.
-Within one poll a job is reported once, with its current state. Polls overlap, so that late commits are not missed; changes that were already
-reported are dropped. An event's id is the time of its poll by the database's clock, so that a watcher that reconnects, to this process or
-another, can get what it missed, or be asked to read everything again.
+The database sends no notifications about changes to jobs, because a NOTIFY for each would serialise all commits (T109). While there are
+watchers, one task polls every `EVERY_S` for changes to the watched tenants' jobs, and passes them to the watchers of each tenant. Without
+watchers there is no query. Within one poll a job is reported once, with its current state. Polls overlap, so that late commits are not
+missed; changes that were already reported are dropped. An event's id is the time of its poll by the database's clock, so that a watcher that
+reconnects, to this process or another, can get the changes that it missed, or be asked to read everything again.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from plait.store.changes import Change
 EVERY_S: Final = 0.4
 OVERLAP: Final = timedelta(seconds=2)
 REPLAYED: Final = timedelta(minutes=1)
-"""A watcher that was away for longer must read everything again."""
+"""A watcher that was disconnected for longer must read everything again."""
 QUEUED: Final = 1_000
 WATCHERS: Final = 2_000
 
@@ -36,7 +36,7 @@ class Event:
     id: str
     kind: str
     tenant_id: UUID | None
-    """None: of the installation."""
+    """None: an event of the whole installation."""
     text: str
     everybody: bool = False
 
@@ -89,7 +89,7 @@ class Watch:
 
     @asynccontextmanager
     async def watching(self, tenant_id: UUID | None, last: str | None) -> AsyncIterator[Watcher]:
-        """Watch; with the id of the last received event, from there on."""
+        """Start watching. With the id of the last received event, continue after it."""
         watcher = Watcher(tenant_id)
         self._watchers.add(watcher)
         try:
@@ -106,7 +106,7 @@ class Watch:
                 self._looking = None
 
     async def _begin(self) -> None:
-        """The first poll, which reports nothing: watchers read earlier changes themselves, and get later ones."""
+        """The first poll, which reports nothing. Watchers read the current state themselves, and get later changes."""
         self._told.clear()
         self._since = None
         await self._once()
@@ -141,7 +141,7 @@ class Watch:
         return None if None in tenants else [tenant for tenant in tenants if tenant is not None]
 
     def _is_new(self, change: Change) -> bool:
-        if change.id is None:  # while there are too many changes, a reset is sent now and then, not with each poll
+        if change.id is None:  # while there are too many changes, a reset is sent occasionally, not after each poll
             if self._since is not None and self._reset_at is not None and self._since - self._reset_at < OVERLAP:
                 return False
             self._reset_at = self._since
@@ -173,7 +173,8 @@ class Watch:
                 watcher.give(event)
 
     async def _replay(self, watcher: Watcher, last: str) -> None:
-        """Send the changes since then from the database, whichever process it watched before; or a reset if there are too many."""
+        """Send the changes since then, or a reset if there are too many. They come from the database, so it does not matter which process
+        the watcher was connected to before."""
         at = _moment(last)
         now = await self._store.health.now()
         if at is None or now - at > REPLAYED or at > now + OVERLAP:

@@ -1,4 +1,4 @@
-"""The change feed: server-sent events about changes of jobs."""
+"""The change feed: server-sent events about changes to jobs."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -21,7 +21,7 @@ QUIET_S: Final = 3.0
 """After this time without an event, a keep-alive is sent, and the key is checked again."""
 
 _EVENTS: Final[dict[str, Any]] = {
-    "description": "Events `job`, `fan_out`, `log`, `queue`, `worker` (super-admins), and `reset`: read everything again.",
+    "description": "Events `job`, `fan_out`, `log`, `queue`, `worker` (super-admins only), and `reset`, which means: read everything again.",
     "content": {"text/event-stream": {"schema": {"type": "string"}}},
 }
 
@@ -38,7 +38,7 @@ async def stream(
         str | None, Query(max_length=100, description="Same as `Last-Event-ID`, for clients that cannot set a header.")
     ] = None,
 ) -> Response:
-    """Follow changes of jobs, within a second. Several changes of a job in one poll are one event."""
+    """Follow changes to jobs. They arrive within a second. Several changes to a job in one poll are one event."""
     watch: Watch = request.app.state.watch
     watch.check_room()
     streams: Shares = request.app.state.streams
@@ -46,7 +46,7 @@ async def stream(
     events = _events(request, ask, last_event_id or after, redaction())
     hello = await anext(
         events
-    )  # for a browser the stream is open when it gets the headers: they are sent when no later change can be missed
+    )  # a browser considers the stream open when it gets the headers, so they are sent only when no later change can be missed
     return StreamingResponse(
         _after(hello, events),
         media_type="text/event-stream",
@@ -67,7 +67,7 @@ async def _events(
     watch: Watch = request.app.state.watch
     streams: Shares = request.app.state.streams
     try:
-        streams.check(ask.caller)  # again: many requests may have passed the first check
+        streams.check(ask.caller)  # check again: many requests may have passed the first check
     except Refused:
         yield b"retry: 10000\n\n"
         return

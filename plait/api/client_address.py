@@ -1,7 +1,7 @@
-"""The client's address behind a proxy. Only a trusted proxy is believed (`PLAIT_TRUSTED_PROXIES`): the client is then the rightmost address of
+"""The client's address behind a proxy. Only trusted proxies (`PLAIT_TRUSTED_PROXIES`) may set these headers: the client is the rightmost address of
 `X-Forwarded-For` that is not a trusted proxy, and the scheme is the last of `X-Forwarded-Proto`. From other senders these headers are ignored.
 
-A proxy's connections are shared by all its clients, so each client's concurrent requests are counted here."""
+All clients of a proxy share its connections, so the concurrent requests of each client are counted here."""
 
 from collections import Counter
 

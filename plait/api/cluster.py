@@ -1,4 +1,4 @@
-"""The cluster: its nodes, the leader, and each node's result of a node job. A request for a node job to a follower is redirected to the leader."""
+"""The cluster: its nodes, the leader, and each node's result in a node job. A follower redirects requests for node jobs to the leader."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -45,7 +45,7 @@ class Leading(Shape):
 
 
 class Cluster(BaseModel):
-    leader: Leading | None = Field(description="Null: there is no leader.")
+    leader: Leading | None = Field(description="Null if there is no leader.")
     nodes: list[ClusterNode]
 
 
@@ -56,7 +56,9 @@ class JobNode(Shape):
     job_id: UUID
     status: Status | None
     attempt: int
-    late: bool = Field(description="It had not ended when the job was decided; its outcome has no effect.")
+    late: bool = Field(
+        description="Whether the node had not finished when the job was decided; its outcome then has no effect."
+    )
     result: Any
     error: str | None
     finished_at: datetime | None
@@ -82,8 +84,8 @@ async def list_job_nodes(ask: Ask, job_id: UUID) -> Response:
 
 
 async def refuse_unless_leading(request: Request) -> None:
-    """Respond 421 with the leader's address if this is the API of another node. A `plait api` that is not a node's, with neither a worker
-    in its process nor `PLAIT_API_URL`, accepts node jobs regardless of the leader."""
+    """Respond 421 with the leader's address if this is the API of another node. A `plait api` process that does not belong to a node,
+    with neither a worker in it nor `PLAIT_API_URL`, accepts node jobs regardless of the leader."""
     holder, own_url = request.app.state.holder, request.app.state.settings.api_url
     if holder is None and own_url is None:
         return

@@ -85,7 +85,7 @@ class Kind(Shape):
     """A job definition, for callers that enqueue."""
 
     RAW: ClassVar[frozenset[str]] = frozenset({"arg_schema"})
-    OPEN: ClassVar[frozenset[str]] = RAW  # a schema has field names but no values
+    OPEN: ClassVar[frozenset[str]] = RAW  # a schema contains field names but no values
     FROM: ClassVar[dict[str, str]] = names.DEFINITION
 
     key: str
@@ -104,13 +104,14 @@ class Kind(Shape):
 
 
 class Override(Shape):
-    """A setting that an operator has overridden: it wins over the code, also after a worker starts, until it is cleared."""
+    """A setting that an operator has overridden. It takes precedence over the code until it is cleared, even when workers register the
+    definition again."""
 
     RAW: ClassVar[frozenset[str]] = frozenset({"value", "code_value"})
 
     setting: str
     value: Any
-    code_value: Any = Field(description="The value without the override; null also if no code has defined the job.")
+    code_value: Any = Field(description="The value without the override; also null if no code has defined the job.")
     author: str
     set_at: datetime
 

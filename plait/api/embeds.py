@@ -2,8 +2,8 @@
 
 That application's server, which has a key of the tenant, requests a link and uses it as a frame's URL. The secret is in the fragment, which no
 server or log sees. The page in the frame exchanges it, once, for a session that it holds in memory. It uses no cookie: browsers block cookies in
-frames, and one would sign in everyone else who opens plait in the same browser. Such a session can view, or operate if the key may. It cannot
-create other sessions, and ends with its key. The setting `api_embed` lists the sites that may show such a frame.
+frames, and a cookie would also sign in anyone who opens plait directly in the same browser. Such a session can view, or operate if its key can.
+It cannot create other sessions, and ends with its key. The setting `api_embed` lists the sites that may show such a frame.
 """
 
 from datetime import datetime, timedelta

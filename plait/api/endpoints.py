@@ -36,7 +36,7 @@ class EndpointSettings(BaseModel):
     is_enabled: bool | None = None
     signature: Literal["standard", "sha256", "sha512"] | None = Field(
         None,
-        description="standard: Standard Webhooks 1.0.0; else `x-webhook-signature: sha256=…` over the body.",
+        description="`standard`: Standard Webhooks 1.0.0. Otherwise the header `x-webhook-signature: sha256=…` signs the body.",
     )
     statuses: list[Outcome] | None = Field(None, max_length=5, description="Final statuses that are delivered.")
     definitions: list[str] | None = Field(
@@ -81,7 +81,7 @@ class Endpoint(Shape):
     statuses: list[str]
     definitions: list[str] | None
     key_version: int
-    old_key_until: datetime | None = Field(description="Until when the previous key also signs.")
+    old_key_until: datetime | None = Field(description="Time until which the previous key also signs.")
     subscribed_at: datetime | None = Field(description="Outcomes since this time are delivered; null: none.")
     disabled_at: datetime | None
     disabled_reason: str | None

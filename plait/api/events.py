@@ -25,7 +25,7 @@ STRUCTURED: Final = "application/cloudevents+json"
 BATCHED: Final = "application/cloudevents-batch+json"
 BATCH: Final = 100
 PAGE: Final = 100
-"""Maximum number of events in one page: the data of each may have 256 KiB."""
+"""Maximum number of events in one page. The data of each event can be as large as 256 KiB."""
 
 
 class NewEvent(BaseModel):
@@ -41,7 +41,7 @@ class NewEvent(BaseModel):
 
 
 class CloudEvent(BaseModel):
-    """The attributes of CloudEvents 1.0. `source` and `id` together make it safe to send again, for a day."""
+    """The attributes of CloudEvents 1.0. An event with the same `source` and `id` is accepted once within a day, so it can be sent again safely."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -188,5 +188,5 @@ def _text(data: dict[str, Any]) -> str:
     about = data.get("cloudevent")
     if isinstance(about, dict) and isinstance(about.get("time"), datetime):
         data = {**data, "cloudevent": {**about, "time": about["time"].isoformat()}}
-    # Data from outside may quote a redacted text; but a field that is only a mask comes from a redacted copy.
+    # External data may quote redacted text, but a field that consists only of a mask comes from a redacted copy.
     return json_text(data, "data", exact=True)

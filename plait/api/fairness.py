@@ -1,6 +1,6 @@
 """Fair use of one process: limits per key and tenant on renders, previews, bulk counts and streams, so that one key cannot use up the process.
 
-Counted in this process. Rejected requests get 429 with the time to wait.
+Each process counts separately. Rejected requests get 429 with the time to wait.
 """
 
 import time

@@ -1,7 +1,7 @@
 """Idempotency-Key: a repeated change gets the first response again, for a day. Requests that only read store nothing.
 
 On `POST /jobs` the key is the job's own (plait.idempotency), which outlives the response. For other routes the response is stored. A 5xx
-response is not: then it is unknown whether the change was made, and it may be retried.
+response is not stored, because it is unknown whether the change was made. The request can be retried.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ NOBODY: Final = UUID(int=0)
 _OWN_WAY: Final = frozenset({f"{PREFIX}/jobs", f"{PREFIX}/keys", f"{PREFIX}/embeds"})
 """Routes with their own key, and routes whose responses contain a secret and are not stored."""
 _READS: Final = frozenset({f"{PREFIX}/jobs/triggers/preview", f"{PREFIX}/jobs/triggers/render"})
-"""Routes that use POST for the size of the request and change nothing."""
+"""Routes that change nothing, and use POST only because their requests can be large."""
 _WORKERS: Final = f"{PREFIX}/worker/"
 """Workers' requests are fenced by (job, attempt), and may be repeated anyway."""
 

@@ -1,4 +1,4 @@
-"""Details of a job: attempts, steps, its workflow, why it does not run; and statistics of all jobs."""
+"""Details of a job: attempts, steps, its workflow, and why it is not running. Also statistics of all jobs."""
 
 from datetime import datetime, timedelta
 from typing import Annotated
@@ -53,7 +53,7 @@ class Summary(BaseModel):
 
 @router.get("/jobs/summary", response_model=Summary)
 async def summary(ask: Ask) -> Response:
-    """Get the number of jobs by status. Its cost does not depend on the number of final jobs."""
+    """Get the number of jobs by status. The cost of this request does not depend on the number of final jobs."""
     found = await ask.store.statistics.overview(**ask.scope)
     counts = {status: found.live.get(status, 0) for status in Status if not status.final}
     counts |= {Status.FAILED: found.failed, Status.DEAD_LETTER: found.dead_letter}
@@ -101,7 +101,7 @@ class Latency(Shape):
 
     at: datetime = Field(description="Start of the interval.")
     jobs: int = Field(description="Number of jobs in the sample.")
-    wait_p50: float | None = Field(description="Median wait from the time when a job was due to its first start.")
+    wait_p50: float | None = Field(description="Median time from when a job was due until its first start.")
     wait_p95: float | None
     run_p50: float | None = Field(description="Median run time of the last attempt.")
     run_p95: float | None
@@ -177,7 +177,7 @@ async def load(
     ] = None,
     parts: Annotated[int, Query(ge=1, le=500, description="Number of equal intervals.")] = 100,
 ) -> Response:
-    """List how many sub-jobs of a fan-out ran at once over time, of its first 20,000."""
+    """List how many sub-jobs of a fan-out ran at the same time, over time. Covers the first 20,000 sub-jobs."""
     rows = await ask.store.statistics.fan_out_load(job_id, fan_out, **ask.scope, start=start, end=end, parts=parts)
     return Json({"items": [Load.of(row) for row in rows], "next": None})
 
@@ -202,7 +202,7 @@ def _after(cursor: str | None) -> NodePlace | None:
 
 @router.get("/jobs/{job_id:uuid}/explain", response_model=Explanation)
 async def explain(ask: Ask, job_id: UUID) -> Response:
-    """Explain why a job does not run, and how to get it to run."""
+    """Explain why a job is not running, and how to get it to run."""
     row = await ask.store.jobs.get_job(job_id, **ask.scope)
     reasons = await ask.store.jobs.explain_job(job_id, **ask.scope)
     hiding = redaction()

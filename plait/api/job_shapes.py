@@ -30,7 +30,7 @@ class JobBrief(Shape):
     created_at: datetime
     queued_at: datetime = Field(description="Same as created_at.")
     scheduled_for: datetime | None = Field(description="The requested time; null: immediately.")
-    run_at: datetime | None = Field(description="When the job is due, or since when it is queued.")
+    run_at: datetime | None = Field(description="When the job is due, or when it was queued.")
     started_at: datetime | None = Field(description="When the job first started.")
     claimed_at: datetime | None = Field(description="When the running attempt was claimed.")
     finished_at: datetime | None
@@ -42,7 +42,7 @@ class JobBrief(Shape):
         description="Attempts that failed or timed out; they count against max_attempts. Null if the job is final."
     )
     max_attempts: int
-    timeout_seconds: float | None = Field(description="Null: the definition's timeout.")
+    timeout_seconds: float | None = Field(description="Null: the definition's timeout applies.")
     claimed_by_worker: int | None
     last_worker: int | None = Field(description="The worker that runs the job, or ran it last.")
     cancel_requested_at: datetime | None
@@ -79,7 +79,7 @@ class Job(JobBrief):
 
 
 class FanOut(Shape):
-    """A fan-out of a job, with the numbers of its children."""
+    """A fan-out of a job, with the number of its children by status."""
 
     id: UUID
     strategy: str
@@ -94,7 +94,7 @@ class FanOut(Shape):
     timeout_at: datetime | None
     running: int
     waiting: int
-    scheduled: int = Field(description="Scheduled children; the rest of the total is queued.")
+    scheduled: int = Field(description="Scheduled children. The remaining children are queued.")
 
 
 class Span(BaseModel):
@@ -104,7 +104,7 @@ class Span(BaseModel):
     status: str
     worker_id: int | None
     claimed_at: datetime | None = Field(
-        description="Null: it never ran (canceled before it started, or an operator's retry)."
+        description="Null if it never ran: the job was canceled before it started, or this is an operator's retry."
     )
     started_at: datetime | None
     finished_at: datetime
@@ -124,9 +124,7 @@ class Child(Shape):
     status: Status
     attempt_count: int = Field(description="Attempts that count against max_attempts.")
     created_at: datetime
-    run_at: datetime | None = Field(
-        description="When the job is due, or since when it has its status; null if it is final."
-    )
+    run_at: datetime | None = Field(description="When the job is due, or when it got its status; null if it is final.")
     finished_at: datetime | None
     wait_on: str | None
     node: str | None = Field(description="The only node that may run the job.")
@@ -174,7 +172,9 @@ class Attempt(Shape):
 
     attempt_no: int
     status: str
-    final: Status | None = Field(description="The job's final status; null: it was not final after this attempt.")
+    final: Status | None = Field(
+        description="The job's final status; null if the job was not final after this attempt."
+    )
     worker_id: int | None
     host: str | None
     pid: int | None

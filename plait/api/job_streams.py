@@ -1,6 +1,5 @@
-"""Streams of one job over HTTP: server-sent events, for callers with an API key or with a token for that job.
-
-A server gives such a token to a browser: it expires, allows reading one job's streams and nothing else, and may be in the URL, because
+"""Streams of one job over HTTP: server-sent events, for callers with an API key or with a token for that job. A server gives such a
+token to a browser. The token expires, allows reading one job's streams and nothing else, and may be part of the URL, because
 `EventSource` cannot send headers. An event's id is the item's number: a client that reconnects with `Last-Event-ID` continues after it.
 """
 
@@ -76,12 +75,12 @@ async def create_token(ask: Ask, job_id: UUID, body: NewStreamToken | None = Non
 
 class StateShown(BaseModel):
     state: Any = Field(description="As set by the handler with `current().state(…)`; null if it is not set.")
-    version: int = Field(description="Grows with each change; 0 if it was never set.")
+    version: int = Field(description="Increases with each change; 0 if the state was never set.")
 
 
 @router.get("/jobs/{job_id:uuid}/state", response_model=StateShown)
 async def state(ask: Ask, job_id: UUID) -> Response:
-    """Get the state of a job, as set by its handler; also while it waits and after it has ended."""
+    """Get the state of a job, as set by its handler. Also works while the job waits and after it has ended."""
     following = Following(job_id, await ask.job_tenant(job_id), "state", 0)
     found = (await ask.store.streams.follow([following])).get(0)
     if found is not None and found.status is None:
@@ -126,7 +125,7 @@ class _Reader:
     tenant_id: UUID
     redaction: Redaction | None
     still: Callable[[], Awaitable[bool]]
-    """Whether it may continue reading."""
+    """Whether the reader may continue."""
 
 
 async def _admitted(request: Request, job_id: UUID, token: str | None) -> _Reader:
@@ -177,7 +176,7 @@ def _number(text: str | None) -> int:
 async def _counted(request: Request, reader: _Reader, following: Following) -> AsyncIterator[bytes]:
     streams: Shares = request.app.state.streams
     try:
-        streams.check(reader.caller)  # again: many requests may have passed the first check
+        streams.check(reader.caller)  # check again: many requests may have passed the first check
     except Refused:
         yield b"retry: 10000\n\n"
         return

@@ -42,7 +42,9 @@ class Retry(BaseModel):
 class Reschedule(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    scheduled_for: AwareDatetime | None = Field(None, description="Null: unchanged. A past time: immediately.")
+    scheduled_for: AwareDatetime | None = Field(
+        None, description="Null leaves it unchanged. A time in the past means immediately."
+    )
     max_attempts: int | None = Field(None, ge=1, le=10_000)
 
 
@@ -51,7 +53,9 @@ class Signal(BaseModel):
 
     name: str = Field(min_length=1, max_length=180)
     payload: Any = None
-    id: UUID | None = Field(None, description="Makes a repeated request safe: the same id is the same signal.")
+    id: UUID | None = Field(
+        None, description="Makes a repeated request safe: a signal with the same id is delivered once."
+    )
 
 
 @router.post("/jobs/{job_id:uuid}/cancel", response_model=Moved)

@@ -51,7 +51,7 @@ class NewJobRequest(BaseModel):
     payload: dict[str, Any] = Field(default_factory=dict, description="The arguments, by name.")
     queue: str | None = Field(None, min_length=1, max_length=100)
     priority: int | None = Field(
-        None, ge=-32768, le=32767, description="Lower runs first. Default: the definition's, else 100."
+        None, ge=-32768, le=32767, description="Lower runs first. Default: the definition's priority, or 100."
     )
     max_attempts: int | None = Field(None, ge=1, le=10_000)
     scheduled_for: AwareDatetime | None = None
@@ -73,7 +73,7 @@ class NewJobAnswer(Shape):
     status: Status
     definition_key: str
     queued_at: datetime
-    deduplicated: bool = Field(description="Whether the key belongs to an existing job, which is returned.")
+    deduplicated: bool = Field(description="Whether the key belonged to an existing job, which is returned.")
 
 
 @router.post("/jobs", status_code=201, response_model=NewJobAnswer, responses={200: {"model": NewJobAnswer}})
@@ -125,7 +125,7 @@ async def enqueue(
 
 
 class Filters(BaseModel):
-    """The jobs to find. Filters without an index search the newest 10,000 jobs, or fewer; `next` continues from there."""
+    """The jobs to find. Filters without an index search at most 10,000 jobs per request, newest first; `next` continues from there."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -209,7 +209,9 @@ async def list_jobs(ask: Ask, given: Annotated[Listing, Query()]) -> Response:
 
 class Count(BaseModel):
     count: int = Field(description="Number of jobs, up to 1,000.")
-    more: bool = Field(description="Whether there may be more: more than counted, or not all jobs were scanned.")
+    more: bool = Field(
+        description="Whether there may be more, because the count reached its limit or not all jobs were scanned."
+    )
 
 
 class Counting(Filters):
@@ -231,7 +233,8 @@ async def get_job(
     ask: Ask,
     job_id: UUID,
     wait_seconds: Annotated[
-        float, Query(ge=0, le=30, description="Respond when the job is final, or after this many seconds.")
+        float,
+        Query(ge=0, le=30, description="Wait with the response until the job is final, for at most this many seconds."),
     ] = 0,
 ) -> Response:
     """Get a job with all its fields, its parent, fan-outs, steps and newest children."""
@@ -266,7 +269,7 @@ async def get_job(
 
 
 async def _final(request: Request, row: JobRow, most: float) -> None:
-    """Wait until a job is final, with one query for all waiting requests; at most `most` seconds, and only while the server runs."""
+    """Wait until a job is final, for at most `most` seconds or until the server stops. All waiting requests share one query."""
     waiter: Waiter = request.app.state.waiter
     ended = asyncio.ensure_future(waiter.outcome(row.id, row.tenant_id))
     stopping = asyncio.ensure_future(request.app.state.stopping.wait())
@@ -309,8 +312,8 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def json_text(value: Any, name: str = "payload", *, exact: bool = False) -> str:
-    """JSON that the database accepts. Infinity, which Python parses, is not JSON, and a redaction mask is not a value (`exact`: but text that
-    contains one is)."""
+    """JSON that the database accepts. Rejects Infinity, which Python parses although it is not JSON, and redaction masks. With `exact`, text
+    that merely contains a mask is accepted."""
     try:
         text = json.dumps(value, allow_nan=False)
     except (ValueError, RecursionError) as error:

@@ -29,7 +29,7 @@ class Key(Shape):
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
-    last_used_at: datetime | None = Field(description="Accurate to a minute.")
+    last_used_at: datetime | None = Field(description="Accurate to the minute.")
 
 
 class NewKey(BaseModel):
@@ -39,8 +39,8 @@ class NewKey(BaseModel):
     role: Role
     expires_at: AwareDatetime | None = Field(
         None,
-        description="At most, and by default, when your own key expires. If you signed in through an identity provider: "
-        "at most a year. Default: 90 days.",
+        description="At most the expiry of your own key, which is also the default. If you signed in through an identity provider: "
+        "at most a year from now. Default: 90 days.",
     )
 
 
@@ -81,7 +81,7 @@ async def create(ask: Ask, body: NewKey) -> Response:
 
 
 def _creator(caller: Caller) -> str:
-    """The key that created it; in a browser session, also the person."""
+    """The key that created this one; in a browser session, also the person."""
     return caller.actor if caller.csrf is None else f"key {caller.key_id}, session of {caller.name}"
 
 
@@ -104,7 +104,7 @@ async def revoke(
         ),
     ] = False,
 ) -> Response:
-    """Revoke an API key and its sessions, within seconds in every process."""
+    """Revoke an API key and its sessions. Takes effect in every process within seconds."""
     changing = ask.changing("key.revoke", key_id, descendants=descendants or None)
     await changing.keys.revoke_key(key_id, **ask.scope, descendants=descendants)
     request.app.state.guard.forget()

@@ -1,7 +1,7 @@
 """Sign-in through an OpenID Connect provider: authorization code flow with PKCE. Disabled unless PLAIT_OIDC_ISSUER is set.
 
-State, nonce and verifier of a sign-in are in a separate cookie, valid for ten minutes and for one return. A browser that comes back with a
-valid token whose claims grant a role gets an ordinary session. The session belongs to a key that is created for it and expires with it, and whose
+A separate cookie holds the state, nonce and verifier of a sign-in. It is valid for ten minutes and one return from the provider. A browser that comes back with a
+valid token whose claims grant a role gets an ordinary session. The session belongs to a key that is created for it and expires with it. The key's
 secret is never revealed.
 """
 
@@ -159,7 +159,7 @@ async def _made(store: Store, grant: Grant, entry: Entry, name: str, lasts: time
 
 
 def _name(claims: dict[str, Any]) -> str:
-    """A name for lists of keys and the audit log; the subject is the identity."""
+    """A name for lists of keys and the audit log; the identity itself is the subject."""
     shown = next((claims[one] for one in ("preferred_username", "email", "name") if claims.get(one)), claims["sub"])
     return BY_PROVIDER + "".join(c if c.isprintable() else "?" for c in str(shown))[:100]
 

@@ -1,7 +1,7 @@
 """The OpenID Connect provider that the operator has configured.
 
-The only module of the API that makes outgoing requests. The operator chooses the address, so it may be internal: the issuer's address is not
-checked against internal networks, as a connector's would be. Responses are verified by their signature. They are limited in size and time, redirects
+The only module of the API that makes outgoing requests. The operator chooses the issuer's address, so it may be internal: unlike a connector's
+address, it is not checked against internal networks. Responses are verified by their signature. They are limited in size and time, redirects
 are not followed, endpoints must be https (except on this machine), and an ID token must be signed by one of the issuer's keys, with an allowed
 algorithm; symmetric ones and `none` are never allowed.
 """
@@ -30,11 +30,11 @@ ANSWER: Final = 1_048_576
 FRESH_S: Final = 600.0
 """How long the provider's document and keys are cached."""
 RETRY_S: Final = 10.0
-"""An unknown key makes us read the keys again, but not more often than this."""
+"""A token with an unknown key makes this process fetch the keys again, but not more often than this."""
 
 
 class SignInFailed(PlaitError):
-    """The sign-in is not the one that was started, or its token is not valid."""
+    """The response does not belong to the sign-in that was started, or its token is not valid."""
 
 
 class ProviderUnreachable(PlaitError):
@@ -62,7 +62,7 @@ class _Tokens(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """The values that a browser was sent to the provider with, and must return with."""
+    """The values of one sign-in. The browser keeps them in a cookie and must return with them."""
 
     state: str
     nonce: str

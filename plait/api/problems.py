@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problems: the one place that maps each plait error to a status.
+"""Errors as RFC 9457 problems: the only module that maps plait's errors to HTTP statuses.
 
 plait's error messages are written for the caller. Unexpected errors become a 500 without details; the log has them, with the
 request's id.
@@ -56,7 +56,7 @@ RETRY_AFTER: Final = {429: "5", 503: "2"}
 TITLES: Final = {
     400: "Bad request", 401: "Not signed in", 403: "Not allowed", 404: "Not found", 405: "Method not allowed", 409: "Conflict", 410: "Gone",
     412: "Changed meanwhile", 413: "Too large", 415: "Unsupported media type", 421: "Misdirected", 422: "Not valid",
-    428: "If-Match is needed", 429: "Too many", 500: "Internal error", 502: "Not as it was stored", 503: "Not available",
+    428: "If-Match is needed", 429: "Too many", 500: "Internal error", 502: "Stored data was altered", 503: "Not available",
 }  # fmt: skip
 
 
@@ -124,7 +124,9 @@ def problem(request: Request, error: Exception) -> Response:
         case UnicodeEncodeError():
             return _answer(request, 422, "not-valid", "the request contains invalid characters")
         case asyncpg.PostgresError() if is_transient(error):
-            return _answer(request, 503, "not-available", "the database is temporarily not able to do this: retry")
+            return _answer(
+                request, 503, "not-available", "the database temporarily cannot process this request: retry it"
+            )
         case asyncpg.DataError():
             return _answer(request, 422, "not-valid", f"the value is out of range: {error}")
         case _:
@@ -134,7 +136,7 @@ def problem(request: Request, error: Exception) -> Response:
 
 
 def _status(error: errors.PlaitError) -> int | None:
-    if type(error) is errors.DatabaseError:  # the driver rejected a value: it was never sent
+    if type(error) is errors.DatabaseError:  # the driver rejected a value before sending it
         return 422
     return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), None)
 

@@ -1,11 +1,11 @@
-"""Rate limits: token buckets in memory, one for each name."""
+"""Rate limits: token buckets in memory, one per name."""
 
 import math
 from collections.abc import Callable
 from typing import Final
 
 KEPT: Final = 10_000
-"""Maximum number of buckets: above it, full ones are removed, and if there are none, all."""
+"""Maximum number of buckets. Above it, full buckets are removed or, if none is full, all of them."""
 
 
 class Rates:

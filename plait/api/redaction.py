@@ -39,7 +39,7 @@ class Redaction:
         return hide(value)
 
     def hidden_key(self, keys: Iterable[str], definition: str | None) -> str | None:
-        """The first of these keys or paths that leads to a hidden field: a filter by it would reveal its value by guessing."""
+        """The first of these keys or paths that leads to a hidden field. A filter by such a field would let the caller guess its value."""
         sensitive = self.fields(definition)
         for key in keys:
             path = tuple(key.split("."))
@@ -62,12 +62,12 @@ def redaction() -> Redaction | None:
 
 
 async def composed(make: Callable[[], Made]) -> Made:
-    """Make a large response. Redaction takes longer than forwarding, so it runs in a thread."""
+    """Build a large response. Redacting takes longer than forwarding the data, so it runs in a thread."""
     return make() if _current.get() is None else await asyncio.to_thread(make)
 
 
 def refuse_mask(value: Any, name: str, *, exact: bool = False) -> None:
-    """Reject a mask in a request: it comes from a redacted copy, and would replace the secret if it were stored."""
+    """Reject a request that contains a mask: it comes from a redacted copy, and storing it would replace the secret."""
     if (at := masked(value, exact=exact)) is not None:
         where = f"{name}.{at}" if at and not at.startswith("[") else f"{name}{at}"
         raise InvalidArguments(

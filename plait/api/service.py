@@ -30,8 +30,8 @@ class Api:
         elsewhere: bool = False,
         with_worker: bool = False,
     ) -> None:
-        """`elsewhere`: use any free port if the configured one is taken. `with_worker`: this process is a node of the cluster too, so it may be a
-        follower."""
+        """`elsewhere`: use any free port if the configured one is taken. `with_worker`: this process is also a node of the cluster, so it may be
+        a follower."""
         self._app = app
         self._host = host if host is not None else app.settings.api_host
         self._port = port if port is not None else app.settings.api_port
@@ -56,7 +56,7 @@ class Api:
                 self._socket = bound(self._host, 0)
 
     def close(self) -> None:
-        """Release the address, if it was bound and nothing was served."""
+        """Release the address if it was bound but the server never ran."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None

@@ -1,6 +1,6 @@
 """Browser sessions: a cookie that a page's code cannot read, and a CSRF token that another site cannot know.
 
-A session belongs to the key that opened it, and ends with it. To sign in, a person sends a key or follows a login link, which works
+A session belongs to the key that opened it, and ends when the key does. To sign in, a person sends a key or follows a login link, which works
 once.
 """
 
@@ -38,7 +38,7 @@ class Session(BaseModel):
     tenant: str | None
     name: str
     csrf: str | None = Field(
-        description="Send it as X-CSRF-Token with every change. Null: you authenticated with a key."
+        description="Send it as X-CSRF-Token with every change. Null if you authenticated with a key."
     )
     expires_at: datetime | None = None
     logout_url: str | None = Field(
@@ -89,7 +89,7 @@ async def sign_out(request: Request, ask: Ask) -> Response:
 
 
 async def open_session(request: Request, key_id: UUID, *, secure: bool | None = None) -> Response:
-    """Create a session for a key, and its cookie. `secure`: set if TLS ends before us and we know it."""
+    """Create a session for a key, and its cookie. `secure`: whether TLS is known to end at a proxy in front of this process."""
     store: Store = request.app.state.store
     lasts = timedelta(seconds=request.app.state.settings.api_session)
     token, csrf = new_token(), new_token()

@@ -1,6 +1,6 @@
 """Responses. A pydantic model names a response's fields, for the OpenAPI document; the values come from the store's rows and are
 encoded by msgspec. JSON from the database (payloads, results) is not decoded but sent as it is stored: a number of 5,000 digits or 5,000
-levels of nesting costs nothing here (T101). For viewers and operators, secrets are redacted (plait.api.redaction).
+levels of nesting costs nothing extra here (T101). For viewers and operators, secrets are redacted (plait.api.redaction).
 """
 
 from typing import Annotated, Any, ClassVar, Final, Generic, TypeVar
@@ -29,7 +29,7 @@ TEXTS: Final = frozenset(
         "dedupe_key",
     }
 )
-"""Fields of free text, in which secrets are redacted by their form."""
+"""Fields with free text. Secrets in them are recognised by their form and redacted."""
 
 
 class Json(Response):
@@ -40,7 +40,7 @@ class Json(Response):
 
 
 class Shape(BaseModel):
-    """The form of a response. `RAW`: fields that are JSON text in the row; `FROM`: fields with another name in the row; `OPEN`: fields without job
+    """The shape of a response. `RAW`: fields that are JSON text in the row; `FROM`: fields with another name in the row; `OPEN`: fields without job
     data, which are never redacted."""
 
     RAW: ClassVar[frozenset[str]] = frozenset()

@@ -43,7 +43,7 @@ POLICY: Final = "; ".join(
         "require-trusted-types-for 'script'",
     )
 )
-"""Nothing inline, nothing from other sites, and no text that becomes code or HTML, whatever a payload contains (T130)."""
+"""Allows no inline code and nothing from other sites. The text of a payload cannot become code or HTML (T130)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,13 +42,13 @@ class Asking:
         return self.tenant_id or DEFAULT_TENANT
 
     async def job_tenant(self, job_id: UUID) -> UUID:
-        """The tenant of a job; NotFound if it is another's."""
+        """The tenant of a job; raises NotFound if the job belongs to another tenant."""
         if self.tenant_id is not None:
             return self.tenant_id
         return (await self.store.jobs.get_job(job_id, all_tenants=True)).tenant_id
 
     def changing(self, action: str, what: Any = None, *, tenant_id: UUID | None = None, **detail: Any) -> Store:
-        """The store, for one change and its audit log entry. Without a tenant: the request's tenant or the installation."""
+        """The store, for one change and its audit log entry. Default: the request's tenant or, if it has none, the installation."""
         return self.store.auditing(
             Entry(
                 tenant_id=tenant_id or self.tenant_id,

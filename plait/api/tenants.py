@@ -70,12 +70,16 @@ class TenantLoad(Shape):
     waiting: int
     oldest_queued_age_seconds: float | None
     ended: int = Field(description="Attempts that ended since `start`.")
-    failure_rate: float | None = Field(description="Share of them that failed, from 0 to 1. Null: none ended.")
+    failure_rate: float | None = Field(
+        description="Share of those attempts that failed, from 0 to 1. Null if none ended."
+    )
     run_seconds: float = Field(description="Total run time of its handlers since `start`.")
     share: float | None = Field(description="Its share of all running jobs, from 0 to 1.")
-    fair_share: float | None = Field(description="Its fair share by weight, among tenants with jobs now.")
+    fair_share: float | None = Field(
+        description="Its fair share by weight, among the tenants that have unfinished jobs."
+    )
     noisy: list[Literal["slots", "backlog", "failures"]] = Field(
-        description="Why it may slow down others: it uses more than twice its fair share while others wait; most of a long queue is its own; "
+        description="Why it may slow down others: it uses more than twice its fair share while others wait; most jobs of a long queue are its own; "
         "most of its attempts fail."
     )
 

@@ -14,7 +14,7 @@ class Instant(BaseModel):
 
 
 class Timetable(BaseModel):
-    """A schedule to preview, which need not exist."""
+    """A schedule to preview. It need not be stored."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -31,7 +31,7 @@ class Trial(BaseModel):
 
 
 class Draft(BaseModel):
-    """A trigger's template to render, which need not exist, and the data to render it with."""
+    """A template to render, which need not belong to a stored trigger, and the data to render it with."""
 
     model_config = ConfigDict(extra="forbid")
 

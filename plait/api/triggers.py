@@ -109,7 +109,7 @@ class Trigger(Shape):
     tenant_id: UUID
     label: str
     trigger_type: str
-    origin: str = Field(description="code: declared in an application's code, and changed there.")
+    origin: str = Field(description="`code`: declared in an application's code, where it must be changed.")
     is_enabled: bool
     event_name: str | None
     cron_expr: str | None
@@ -271,7 +271,7 @@ async def try_(request: Request, ask: Ask, trigger_id: UUID, body: Trial | None 
     said = await asyncio.to_thread(rendered, row.payload, _scope(row, body.data), schema, **keys)
     hiding = redaction()
     if "error" in said:
-        # It may quote values of the stored template.
+        # The error may quote values from the stored template.
         shown = (
             said["error"]
             if hiding is None

@@ -1,6 +1,6 @@
 """Claims that wait for jobs, and the one listener that wakes them.
 
-An HTTP worker that finds no job records that it waits, like a native worker, and enqueues send notifications from then on. One connection of
+An HTTP worker that finds no job records that it is waiting, as a native worker does. From then on, each enqueue sends a notification. One connection of
 this process listens for all waiting claims. Notifications only reduce latency: waiting claims also poll, more often without a listener.
 """
 

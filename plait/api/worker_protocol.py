@@ -1,6 +1,6 @@
 """Workers in any language, over HTTP: claim, heartbeat, complete, fail. They have the same leases and fencing as native workers.
 
-A worker is registered by its first claim, and has a number that only the key that registered it may use. Every request about a job names
+A worker is registered by its first claim and gets a number, which only the key that registered it may use. Every request about a job names
 the attempt: a request from an attempt that has lost its lease is rejected (409) and changes nothing, and a repeated request is
 recognised. A claim may wait for jobs; meanwhile it renews the worker's lease.
 """
@@ -93,7 +93,8 @@ async def heartbeat_of_job(ask: Ask, job_id: UUID, body: Heartbeat) -> Response:
 
 @router.post("/worker/jobs/settle", response_model=SettledMany)
 async def settle(ask: Ask, body: Settle) -> Response:
-    """Record the outcomes of several attempts. One with a lost lease, or with a job that another transaction locks, does not delay the others."""
+    """Record the outcomes of several attempts. An attempt that has lost its lease, or whose job another transaction locks, does not delay
+    the others."""
     worker = await _own(ask, body.worker)
     settlements = [_settlement(one.id, one.attempt, one.outcome, one.model_dump()) for one in body.outcomes]
     accepted = await ask.store.workers.settle_free(worker, settlements)
@@ -173,7 +174,7 @@ async def _register(ask: Asking, body: Claim) -> int:
 
 
 async def _own(ask: Asking, worker: int) -> int:
-    """The worker, if this key registered it: numbers can be guessed. Another key's worker is reported as lost."""
+    """The worker, if this key registered it. Another key's worker is reported as lost, because numbers can be guessed."""
     owners: dict[int, UUID] = ask.request.app.state.workers
     if worker not in owners:
         key_id = await ask.store.workers.worker_key(worker)

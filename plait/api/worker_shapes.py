@@ -27,7 +27,7 @@ class Claim(BaseModel):
     running: Number = Field(0, description="Number of jobs that it runs now.")
     wait_seconds: float = Field(0, ge=0, le=30, description="How long to wait for jobs.")
     lease_seconds: float = Field(
-        30, ge=5, le=3600, description="Lease: without a heartbeat for this long it is declared lost."
+        30, ge=5, le=3600, description="Lease: a worker that sends no heartbeat for this long is declared lost."
     )
     hostname: str = Field("", max_length=200)
     pid: Number = 0
@@ -171,7 +171,9 @@ class Settle(BaseModel):
 class SettledOne(BaseModel):
     id: UUID
     attempt: int
-    accepted: bool = Field(description="False and not busy: the lease is lost, and nothing was changed.")
+    accepted: bool = Field(
+        description="If this is false and `busy` is too, the lease is lost, and nothing was changed."
+    )
     busy: bool = Field(
         False, description="Another transaction locks the job's row: nothing was changed, send it again."
     )

@@ -28,7 +28,7 @@ class Worker(Shape):
     queues: list[str]
     definitions: list[str]
     running_count: int
-    prefetched_count: int = Field(description="Jobs claimed and not started, as of its last heartbeat.")
+    prefetched_count: int = Field(description="Jobs that were claimed but had not started at its last heartbeat.")
     metadata: Any
     started_at: datetime
     last_seen_at: datetime
@@ -36,7 +36,9 @@ class Worker(Shape):
     node: str | None = Field(description="Its node.")
     draining: bool = Field(description="Whether it is shutting down gracefully: it finishes its running jobs.")
     leads: bool = Field(description="Whether its process is the leader.")
-    blocked_since: datetime | None = Field(description="Since when a handler blocks its event loop; null: not blocked.")
+    blocked_since: datetime | None = Field(
+        description="When a handler began to block its event loop; null if the event loop is not blocked."
+    )
     blocked_job_id: UUID | None = Field(description="The job that blocks it; null if unknown.")
 
 

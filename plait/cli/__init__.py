@@ -3,7 +3,7 @@
     invocation.py common to every command: --url, --data-dir, --json, --debug, an event loop
     errors.py     turns an error into one line and an exit code
     loading.py    loads an application from `app.py`, `app.py:app`, `module` or `module:app`
-    arguments.py  parses what people type (key=value, 10m, 10/1s)
+    arguments.py  parses command-line values (key=value, 10m, 10/1s)
     output.py     tables on a terminal, plain text elsewhere, JSON with --json
     serving.py    a process that runs services until it gets a signal
 

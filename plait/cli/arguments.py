@@ -1,4 +1,4 @@
-"""Parse what people type: key=value, 10m, 10/1s, analytics:4, 2030-01-01T12:00, none."""
+"""Parse command-line values: key=value, 10m, 10/1s, analytics:4, 2030-01-01T12:00, none."""
 
 import json
 import re
@@ -95,7 +95,7 @@ def retention(pairs: Sequence[str]) -> dict[str, float | None]:
 
 
 def payload(pairs: Sequence[str], given: str | None) -> dict[str, Any]:
-    """A job's arguments from key=value and --payload, when their types are not known: JSON if it parses, else text."""
+    """A job's arguments from key=value and --payload, when their types are not known. A value that is not valid JSON is text."""
     return {**_object(given), **{key: _json_or_text(text) for key, text in _split_pairs(pairs)}}
 
 
@@ -124,7 +124,7 @@ def _hints(definition: "Definition") -> dict[str, Any]:
 
 
 def labels_of(pairs: Sequence[str]) -> dict[str, str]:
-    """A node's labels, as text."""
+    """A node's labels; their values are text."""
     return dict(_split_pairs(pairs))
 
 

@@ -1,6 +1,6 @@
 """`plait bench`: measure this server with the real client and the real worker.
 
-It creates a database of its own and drops it afterwards, because a benchmark's final jobs could not be told from a user's.
+It creates a database of its own and drops it afterwards, because a benchmark's jobs could not be told apart from a user's.
 The project's own benchmark, which compares other systems, is in `bench/` of the repository.
 """
 
@@ -34,7 +34,7 @@ async def bench(
     seconds: Annotated[
         float,
         typer.Option(
-            "--seconds", metavar="S", min=0.1, help="Duration of each enqueue measure: one caller, then 32 callers."
+            "--seconds", metavar="S", min=0.1, help="Duration of each enqueue measurement: one caller, then 32 callers."
         ),
     ] = 3.0,
     pickups: Annotated[
@@ -47,7 +47,7 @@ async def bench(
 ) -> None:
     """Measure enqueue rate, throughput and pick-up latency of this server, from this machine.
 
-    Works in a database of its own and drops it at the end, so your jobs are not touched. Needs a superuser's URL; the embedded
+    Creates a database of its own and drops it at the end, so your jobs are not touched. Needs a superuser's URL; the embedded
     Postgres has one.
     """
     from plait.runtime.logging import configure

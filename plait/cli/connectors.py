@@ -42,7 +42,9 @@ async def set_(
     settings: Annotated[
         str,
         typer.Argument(
-            metavar="JSON", help='All defaults, replacing the present ones; "-" reads stdin.', show_default=False
+            metavar="JSON",
+            help='All defaults as a JSON object, replacing the current ones; "-" reads stdin.',
+            show_default=False,
         ),
     ],
     tenant: Tenant = None,

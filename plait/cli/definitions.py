@@ -105,7 +105,7 @@ async def set_(
         ),
     ] = None,
 ) -> None:
-    """Override settings of a job definition. Overrides win over its code until they are cleared; other settings stay unchanged."""
+    """Override settings of a job definition. Overrides take precedence over its code until they are cleared; other settings stay unchanged."""
     given: dict[str, Any] = {
         "active": active,
         "description": description,

@@ -2,7 +2,7 @@
 
 It has its own data directory, beside the user's, which is kept so that the suggested commands still work afterwards. Jobs of
 earlier runs stay too, so every job of a run carries the run's correlation id, and only those are counted. The directory's name
-includes the schema, so a demo never uses the tables of another version or of a work in progress.
+includes a hash of the schema, so a demo never uses the tables of another version or of unfinished changes.
 """
 
 import asyncio
@@ -91,7 +91,7 @@ def _tables() -> str:
 
 
 async def _play(stop: "Stop", view: "View") -> "Run | None":
-    """Enqueue the jobs, watch them and check the outcomes; None if a signal came first."""
+    """Enqueue the jobs, watch them and check the outcomes; None if the process was stopped by a signal."""
     from plait.cli.demo_jobs import app
 
     try:
@@ -184,7 +184,7 @@ class _Script:
         return Run(jobs=jobs, expected=EXPECTED, took_s=took_s)
 
     async def judge(self, run: "Run") -> None:
-        """Check the outcomes, and pick the jobs to point out."""
+        """Check the outcomes, and choose the jobs that the summary mentions."""
         for slug, expected in EXPECTED.items():
             if run.counts(slug) != expected:
                 run.faults.append(f"{slug}: expected {_words(expected)}, found {_words(run.counts(slug))}")
@@ -213,7 +213,7 @@ class _Script:
             run.note(failed.id, "raised PermanentError: not retried")
         run.note(busiest.id, f"failed {max(retries)} times, then succeeded")
         run.note(self.delayed.id, f"delayed by {DELAY_S:g} s, ran after {waited:.1f} s")
-        run.note(self.canceled.id, "canceled while it ran")
+        run.note(self.canceled.id, "canceled while it was running")
         run.note(self.repeated[0].id, f"enqueued {REPEATS} times with one dedupe key, ran once")
 
     async def _attempts(self, handle: "Handle[Any]", tenant: str) -> Any:

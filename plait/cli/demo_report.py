@@ -79,7 +79,7 @@ class _Silent(View):
 
 
 class _Lines(_Silent):
-    """For a log: one line per second."""
+    """For output that is not a terminal: one line per second."""
 
     def __init__(self) -> None:
         self._next_s = 0.0

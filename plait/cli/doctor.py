@@ -60,7 +60,7 @@ async def doctor(
 
 
 async def _examine(target: "Target", facts: dict[str, str], *, old_s: float) -> "tuple[int, list[Finding]]":
-    """The facts, the findings and the exit code. An unreachable database is an error, not a finding: there is nothing to examine."""
+    """The facts, the findings and the exit code. An unreachable database is an error, not a finding, because nothing can be checked."""
     from plait import __version__
     from plait.runtime.settings import Settings
     from plait.store import Database, Store
@@ -145,7 +145,7 @@ async def _of_the_way(database: Any, settings: "Settings", facts: dict[str, str]
                 "warning",
                 "clock_skew",
                 f"this machine's clock differs from the database's by {skew_s:.0f} s",
-                "no decision depends on it, but times in logs and ids are wrong: synchronise the clock with NTP",
+                "scheduling is not affected, but times in logs and ids are wrong: synchronise the clock with NTP",
                 skew_s=round(skew_s, 1),
             )
         )
@@ -160,7 +160,7 @@ async def _of_the_schema(store: "Store", url: str, facts: dict[str, str]) -> "li
     plan = await migrate(url, plan_only=True)
     facts["schema"] = str(plan.installed)
     if not plan.empty:
-        text = "the database's functions are of another plait version"
+        text = "the database's functions belong to another plait version"
         findings.append(_problem("old_functions", text, "run plait migrate", installed=plan.installed))
     else:
         drift = await find_drift(store.database)
@@ -169,7 +169,7 @@ async def _of_the_schema(store: "Store", url: str, facts: dict[str, str]) -> "li
                 _problem(
                     "missing_index",
                     f"the index plait.{index} is missing",
-                    f"create it again as plait/sql/schema has it: grep -rn {index} $(python -c 'import plait; print(plait.__path__[0])')/sql/schema",
+                    f"create it again as defined in plait/sql/schema: grep -rn {index} $(python -c 'import plait; print(plait.__path__[0])')/sql/schema",
                     index=index,
                 )
             )
@@ -204,7 +204,7 @@ async def _of_the_schema(store: "Store", url: str, facts: dict[str, str]) -> "li
 
 
 async def _longest(store: "Store", settings: "Settings") -> "timedelta | None":
-    """The longest retention of final jobs, by this process's settings and the tenants' own; None if some are kept forever."""
+    """The longest retention of final jobs in this process's settings and those of the tenants; None if some are kept forever."""
     from datetime import timedelta
 
     ages = list(settings.retention().values())

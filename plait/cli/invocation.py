@@ -1,7 +1,7 @@
 """Common to every command: the database, the output format, and an event loop.
 
 The common options may come before or after the command: `plait --json jobs list`, `plait jobs list --json`. They are not bound to
-environment variables here, because a variable would then override an option further left; `Settings` reads the variables.
+environment variables here, because a variable would then override an option before the command; `Settings` reads the variables.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ Url = Annotated[
     str | None,
     typer.Option(
         "--url",
-        help="Postgres URL. Default: PLAIT_DATABASE_URL, else an embedded Postgres.",
+        help="Postgres URL. Default: PLAIT_DATABASE_URL, or an embedded Postgres if it is not set.",
         metavar="URL",
     ),
 ]
@@ -68,7 +68,7 @@ class Invocation:
     debug: bool = False
 
     def under(self, outer: "Invocation") -> "Invocation":
-        """These options, with unset ones taken from the options further left."""
+        """These options; those that are not set are taken from the options before the command."""
         if self.url is None and self.data_dir is None:
             inner = replace(self, url=outer.url, data_dir=outer.data_dir)
         else:
@@ -80,7 +80,7 @@ class Invocation:
         return replace(inner, json=self.json or outer.json, debug=self.debug or outer.debug)
 
     def target(self) -> "Target":
-        """The database: from the options, else from the environment, else embedded."""
+        """The database: from the options, otherwise from the environment, otherwise embedded."""
         from plait.runtime.settings import Settings
         from plait.sdk.target import Target
 
@@ -181,7 +181,7 @@ def command(function: Handler) -> Callable[..., int]:
         )
         context.obj = invocation = own.under(context.obj or Invocation())
         if context.invoked_subcommand is not None:
-            return 0  # a group's own command, but a subcommand was given: only its options are used
+            return 0  # this is the group's own command, but a subcommand was given: use only its options
         return run_async(function(invocation, **given)) or 0
 
     parameters = list(inspect.signature(function, eval_str=True).parameters.values())[1:]

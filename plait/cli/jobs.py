@@ -35,13 +35,13 @@ STATUSES = " or ".join([", ".join(list(Status)[:-1]), list(Status)[-1]])
 
 
 def _canceled(status: Status) -> str | None:
-    """The effect of a cancellation, by the status after it; None for a job that had ended otherwise."""
+    """The effect of a cancellation, by the resulting status; None for a job that had already ended with another status."""
     match status:
         case Status.CANCELED:
             return "canceled"
         case Status.RUNNING:
             return "cancellation requested; the job runs until its handler stops"
-        case _:  # with cancel_grace, a job that waits is queued again for its handler, which may wait again
+        case _:  # with cancel_grace, a waiting job is queued so that its handler can clean up
             return None if status.final else "cancellation requested; its handler runs to clean up"
 
 
@@ -145,12 +145,12 @@ async def list_(
 
 
 def brief(error: str | None) -> str | None:
-    """On a terminal, the beginning: `jobs show` has the rest."""
+    """On a terminal, only the beginning; `jobs show` prints all of it."""
     return shorten(error, 160, placeholder=" …") if error and is_terminal() else error
 
 
 async def show_(cli: Invocation, job_id: Id, tenant: Tenant = None) -> None:
-    """Show a job: its payload, attempts, result, and why it does not run."""
+    """Show a job: its payload, attempts, result, and why it is not running."""
     from plait.cli.job_page import show_job
 
     wanted = arguments.job_id(job_id)
@@ -236,7 +236,7 @@ async def reschedule(
     ] = None,
     delay: Annotated[Text, typer.Option("--delay", metavar="TIME", help="Delay from now: 90s, 10m; 0 is now.")] = None,
     max_attempts: Annotated[
-        int | None, typer.Option("--max-attempts", metavar="N", min=1, help="New limit of attempts, in total.")
+        int | None, typer.Option("--max-attempts", metavar="N", min=1, help="New total limit of attempts.")
     ] = None,
     tenant: Tenant = None,
 ) -> int:
@@ -309,7 +309,7 @@ async def _slug(store: "Store", job: "JobRow") -> str | None:
 group.callback()(command(list_))
 for name, function, short_help in (
     ("list", list_, "List jobs, newest first."),
-    ("show", show_, "Show a job, and why it does not run."),
+    ("show", show_, "Show a job, and why it is not running."),
     ("cancel", cancel, "Cancel jobs."),
     ("retry", retry, "Retry final jobs."),
     ("reschedule", reschedule, "Change a job's time or maximum attempts."),

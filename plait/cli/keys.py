@@ -99,7 +99,7 @@ async def revoke(
         typer.Option("--descendants", help="Also revoke all keys that were created with it, directly or indirectly."),
     ] = False,
 ) -> None:
-    """Revoke an API key, within seconds. Keys that were created with it are listed, and stay valid without --descendants."""
+    """Revoke an API key. Takes effect within seconds. Keys that were created with it are listed; they stay valid unless you use --descendants."""
     wanted = arguments.job_id(key_id)
     async with cli.store() as store:
         now = await store.health.now()

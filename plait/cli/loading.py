@@ -1,7 +1,7 @@
 """Load an application from `app.py`, `app.py:app`, `module` or `module:app`.
 
-A file is imported under its own module name, with its directory on `sys.path`, and not under an invented one: jobs with
-isolation="process" are imported by that name in another process.
+A file is imported under its own module name, with its directory on `sys.path`, because jobs with isolation="process"
+are imported by that name in another process.
 """
 
 import importlib
@@ -65,7 +65,7 @@ def _import(name: str, shown: str) -> ModuleType:
 
 def _place(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
-        return ""  # a syntax error already names its place
+        return ""  # a syntax error already has the file and line
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
     return f" ({frames[-1].filename}, line {frames[-1].lineno})" if len(frames) > 1 else ""
 

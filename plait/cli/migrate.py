@@ -37,7 +37,7 @@ async def migrate(
     """Install or upgrade plait in a database: tables, functions, roles and grants, in one transaction.
 
     Needs the URL of a superuser, or of a role that may create roles and owns the database. It is safe to run from several processes at
-    once. If a table is in use, it waits a second, lets others proceed, and retries. --plan shows the tables it would lock, and changes nothing.
+    once. If a table is in use, it waits for a second, gives up so that others can proceed, and retries. --plan shows the tables it would lock, and changes nothing.
     """
     from plait.store.migrate import migrate as apply
 

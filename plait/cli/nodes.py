@@ -1,4 +1,4 @@
-"""`plait nodes`: the nodes of the cluster, and which of them leads."""
+"""`plait nodes`: the nodes of the cluster, and which of them is the leader."""
 
 import json
 

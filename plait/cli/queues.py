@@ -75,7 +75,7 @@ async def pause(
         str | None, typer.Option("--reason", metavar="TEXT", help="Why, shown to everyone who sees the queue.")
     ] = None,
 ) -> None:
-    """Pause a queue: start none of its jobs. Running jobs continue; new jobs are accepted and wait."""
+    """Pause a queue: none of its jobs start. Running jobs continue; new jobs are accepted and wait."""
     await _set(cli, name, {"paused": True, "paused_by": "command line", "pause_reason": reason})
 
 

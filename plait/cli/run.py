@@ -24,7 +24,7 @@ Pairs = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="KEY=VALUE",
-        help="The job's arguments. A value is parsed as JSON if it is valid and fits the type, else it is text.",
+        help="The job's arguments. A value is parsed as JSON if it is valid and fits the type; otherwise it is text.",
         show_default=False,
     ),
 ]
@@ -77,7 +77,7 @@ async def run(
                 waiting = group.create_task(_wait(handle, stop, as_json=cli.json))
                 group.create_task(_tell(signals, stop))
                 await run_services([Worker(app), Leader(app)], stop)
-                waiting.cancel()  # stopped before the job ended; else it is already done
+                waiting.cancel()  # stopped before the job ended; otherwise it is already done
     if not waiting.cancelled():
         return signals.exit_code or waiting.result()
     say(f"plait: job {handle.id} was released and will run on the next worker")

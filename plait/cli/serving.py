@@ -1,4 +1,4 @@
-"""A process that runs services until it gets a signal, and prints what it runs and where."""
+"""A process that runs services until it gets a signal, and prints the services and the database that it uses."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,8 @@ AT_END_S: Final = 5.0
 def configure_logs(
     app: "Plait", cli: "Invocation", *, level: str = "info", form: Literal["auto", "text"] = "auto"
 ) -> None:
-    """Configure logs and traces: the environment decides, then --json, then the command's default. Tracing must start before the first span."""
+    """Configure logs and traces. The environment takes precedence, then --json, then the command's default. Tracing must start before the
+    first span."""
     if app.settings.traces == "otlp":
         from plait.telemetry import tracing
 
@@ -87,7 +88,7 @@ async def connected(
     """Connect the app. `develop`: prepare the database first. `wait_s`: how long to wait for a database that is down. A signal before the
     connection is made ends the process."""
     if not await _until(stop, _connect(app, develop=develop, wait_s=wait_s)):
-        # There is no work yet, but a thread may wait for a server that starts or does not answer: Ctrl-C must not wait for it.
+        # There is no work yet, but a thread may be waiting for a server that is starting or not answering: Ctrl-C must not wait for the thread.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(signals.exit_code)
@@ -109,7 +110,7 @@ async def _connect(app: "Plait", *, develop: bool, wait_s: float) -> None:
                 await app.target.prepare_development()
             await app.store()
         except DatabaseUnreachable as error:
-            # Waiting would not help: we start the embedded Postgres ourselves, and a login that the server rejects is a wrong setting.
+            # Waiting would not help: this process starts the embedded Postgres itself, and a rejected login is a wrong setting.
             if app.target.embedded or is_refusal(error) or time.monotonic() >= deadline:
                 raise
             await asyncio.sleep(retry.failed(error))
@@ -119,7 +120,7 @@ async def _connect(app: "Plait", *, develop: bool, wait_s: float) -> None:
 
 
 async def _until(stop: Stop, work: Coroutine[Any, Any, None]) -> bool:
-    """Do the work until it is done or a stop is requested; returns whether it is done."""
+    """Run the work until it is done or a stop is requested; returns whether it is done."""
     working = asyncio.ensure_future(work)
     stopping = asyncio.ensure_future(stop.wait())
     try:

@@ -28,12 +28,15 @@ MaxRunning = Annotated[
     typer.Option("--max-running", metavar="N", help="Concurrency limit: jobs that may run at once; none removes it."),
 ]
 MaxQueued = Annotated[
-    str | None, typer.Option("--max-queued", metavar="N", help="Quota: unfinished jobs it may have; none removes it.")
+    str | None,
+    typer.Option("--max-queued", metavar="N", help="Quota: maximum number of unfinished jobs; none removes it."),
 ]
 MaxTriggers = Annotated[
     str | None,
     typer.Option(
-        "--max-triggers", metavar="N", help="Maximum number of triggers, besides those in code; none removes it."
+        "--max-triggers",
+        metavar="N",
+        help="Maximum number of triggers, not counting those declared in code; none removes it.",
     ),
 ]
 Keep = Annotated[
@@ -131,7 +134,7 @@ async def bind(
     ] = None,
     unbind: Annotated[bool, typer.Option("--unbind", help="Remove the binding.")] = False,
 ) -> None:
-    """Bind a database login to one tenant. It cannot see or change anything of other tenants."""
+    """Bind a database login to one tenant. The login cannot read or change data of other tenants."""
     if unbind == (slug is not None):
         raise BadUsage("give the tenant to bind the login to, or --unbind")
     async with cli.store() as store:
@@ -140,7 +143,7 @@ async def bind(
     if cli.json:
         show_json({"login": login, "tenant": slug, "tenant_id": tenant_id})
     else:
-        show(f"{login} is bound to {slug}" if slug else f"{login} is bound to no tenant")
+        show(f"{login} is bound to {slug}" if slug else f"{login} is not bound to a tenant")
 
 
 def _settings(
@@ -153,7 +156,7 @@ def _settings(
     max_triggers: str | None,
     keep: list[str] | None,
 ) -> dict[str, Any]:
-    """The given settings. The limit none is a null, which removes it."""
+    """The given settings. The value `none` becomes a null, which removes the limit."""
     by = "command line" if paused else None
     given = {"name": name, "time_zone": time_zone, "paused": paused, "paused_by": by, "weight": weight}
     settings: dict[str, Any] = {key: value for key, value in given.items() if value is not None}

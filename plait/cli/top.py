@@ -52,7 +52,7 @@ class View:
 
 
 Row = tuple[str, dict[str, float], float | None]
-"""Name, jobs by state, and the age of the oldest queued job, which is known for queues."""
+"""Name, jobs by state, and the age of the oldest queued job, which is known only for queues."""
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from plait.model.errors import PlaitError
 
 
 class NothingToTry(PlaitError):
-    """The trigger would enqueue no job for this."""
+    """The trigger would not enqueue a job for this data."""
 
 
 def register(group: typer.Typer) -> None:

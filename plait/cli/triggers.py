@@ -123,13 +123,18 @@ Correlation = Annotated[Text, typer.Option("--correlation-id", metavar="TEMPLATE
 DedupeKey = Annotated[
     Text,
     typer.Option(
-        "--dedupe-key", metavar="TEMPLATE", help="Enqueue one job per key while it is unfinished or within the window."
+        "--dedupe-key",
+        metavar="TEMPLATE",
+        help="Dedupe key template: at most one job per key while it is unfinished or within the window.",
     ),
 ]
 Window = Annotated[
     Text,
     typer.Option(
-        "--dedupe-window", metavar="TIME", help="How long a duplicate is ignored; 0 disables this.", show_default="5m"
+        "--dedupe-window",
+        metavar="TIME",
+        help="How long duplicates of a dedupe key are ignored; 0 disables the window.",
+        show_default="5m",
     ),
 ]
 

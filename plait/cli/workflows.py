@@ -71,7 +71,7 @@ def drawn(nodes: "Sequence[NodeRow]") -> list[str]:
 
 
 def _took(node: "NodeRow") -> str:
-    """How long its handler ran, and its total time with children and waits, if that is longer."""
+    """The run time of its handler, and its total time including children and waits, if that is longer."""
     if node.own_s is None:
         return ""
     in_all = f", {span(node.total_s)} in total" if node.total_s is not None and node.total_s - node.own_s >= 0.1 else ""

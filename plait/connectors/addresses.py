@@ -1,8 +1,8 @@
-"""Which IP addresses are public. IPv6 is deny by default, because all public addresses are in one block; new special ranges are therefore
-rejected. For IPv4, special ranges are listed.
+"""Which IP addresses are public. IPv6 addresses are denied by default, except for the one block that has all public addresses; new
+special ranges are therefore rejected. For IPv4, special ranges are listed.
 
-Python's `is_global` is not used: it treats NAT64 and 6to4 forms of internal addresses as global, and does not know addresses of cloud
-providers that look public and are not (T120).
+Python's `is_global` is not used: it treats NAT64 and 6to4 forms of internal addresses as global, and does not recognise addresses of
+cloud providers that look public but are internal (T120).
 """
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
@@ -68,14 +68,14 @@ def embedded(address: IPv6Address) -> IPv4Address:
 
 
 def forms(address: Address) -> list[Address]:
-    """The address, and the IPv4 address that it embeds: a list with one of them means both."""
+    """The address, and the IPv4 address that it embeds. A list that contains one of them matches both."""
     if isinstance(address, IPv6Address) and (address in _NAT64 or address.ipv4_mapped is not None):
         return [address, embedded(address)]
     return [address]
 
 
 def network(text: str) -> Network | None:
-    """A network in an operator's setting; None if it is something else, such as a name."""
+    """A network from an operator's setting; None if the text is something else, such as a name."""
     try:
         return ip_network(text.strip("[]"))
     except ValueError:

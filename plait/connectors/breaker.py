@@ -1,4 +1,4 @@
-"""The circuit breaker: requests to a server that fails repeatedly are paused, by all workers together.
+"""The circuit breaker: all workers together pause requests to a server that fails repeatedly.
 
 The state of a server is in Postgres (admit_requests, report_requests), separately for each tenant. A healthy server costs one query per second
 and no write.
@@ -16,7 +16,7 @@ log = get_logger("connectors")
 
 LOOK_S: Final = 1.0
 PATIENCE_S: Final = 86_400.0
-"""How long jobs wait for an open circuit without using attempts. After that each wait uses one, so that they end eventually."""
+"""How long jobs wait for an open circuit without using attempts. After that, each wait uses an attempt, so that the jobs end eventually."""
 MOST: Final = 10_000
 
 
@@ -25,7 +25,7 @@ class Breaker:
         self._well: dict[tuple[UUID, str], float] = {}
 
     async def admit(self, store: Store, tenant_id: UUID, origin: str) -> None:
-        """Return if the circuit admits a request; else raise an outcome that postpones the job."""
+        """Return if the circuit admits a request; otherwise raise an outcome that postpones the job."""
         key, now = (tenant_id, origin), time.monotonic()
         if now < self._well.get(key, 0):
             return
@@ -48,5 +48,5 @@ class Breaker:
         self._well.pop(key, None)
         try:
             await store.connectors.report_request(tenant_id, origin, ok=ok)
-        except PlaitError as error:  # the request was made: its result counts, even if it was not recorded
+        except PlaitError as error:  # the request was sent: its result counts, even if it is not recorded here
             log.warning("circuit breaker state not recorded", origin=origin, error=str(error))

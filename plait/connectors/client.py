@@ -1,8 +1,8 @@
 """The HTTP client: every request of plait to another server is made here (tests/project/test_outgoing_requests.py).
 
 A name is resolved once, every returned address is checked, and the connection is made to a checked address, while Host, SNI and the
-certificate check use the name: nothing can change between the check and the use (T120). Each redirect is checked again. Proxies of the
-environment are ignored, cookies are not kept, and connections are not shared.
+certificate check use the name, so that nothing can change between the check and the use (T120). Each redirect is checked again. Proxy
+settings of the environment are ignored, cookies are not stored, and connections are not reused.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ Resolve = Callable[[str, int], Awaitable[Sequence[Address]]]
 
 
 class Fill(Protocol):
-    """Replaces secrets in a text for this URL: as late as possible, and only if they may be sent there."""
+    """Replaces references to secrets in a text that is sent to this URL: as late as possible, and only if the secrets may be sent there."""
 
     async def __call__(self, url: Url, text: str, *, in_json: bool) -> str: ...
 
@@ -41,7 +41,7 @@ CONNECT_S: Final = 10.0
 MOST_BODY: Final = 1_048_576
 MOST_HEADERS: Final = 100
 LOOKUPS: Final = 16
-"""How many names are resolved at once; a slow one occupies one of them."""
+"""How many names are resolved at the same time. A slow resolution occupies one of these places."""
 
 _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
 _VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]{0,8192}")
@@ -51,11 +51,11 @@ _OURS: Final = frozenset(
 )
 """Headers of the transport, which payloads cannot set."""
 _ONE_SERVERS: Final = frozenset({"authorization", "cookie", "idempotency-key"})
-"""Headers that are meant for one server, and dropped on a redirect to another; as are all with names of secrets."""
+"""Headers that are meant for one server and are dropped on a redirect to another, as are all headers whose names indicate a secret."""
 _OF_THE_BODY: Final = frozenset({"content-type", "content-encoding", "content-language", "content-location"})
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
-# It would write headers into the application's log, below all redaction.
+# It would write headers to the application's log without redaction.
 logging.getLogger("httpcore2").setLevel(logging.WARNING)
 
 
@@ -70,12 +70,12 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: str | None = field(default=None, repr=False)
     body_is: Literal["text", "json", "data"] = "text"
-    """Secrets in JSON must not break out of their string; nothing is inserted into binary data."""
+    """Secrets in JSON must be escaped, so that they stay within their string. No secrets are inserted into binary data."""
     timeout_s: float = 30.0
     redirects: int = 0
     """The maximum number of redirects; one more is an error."""
     hosts: Hosts | None = None
-    """Only these of the allowed hosts, also after a redirect."""
+    """Restricts the allowed hosts to these, also after a redirect."""
     most: int = MOST_BODY
     """The maximum number of bytes to read, also after decompression."""
 
@@ -187,7 +187,7 @@ _lookups: Final = ThreadPoolExecutor(LOOKUPS, "plait-lookup")
 
 
 async def look_up(host: str, port: int) -> Sequence[Address]:
-    """Resolve with the system's resolver, like everything else on this machine."""
+    """Resolve a name with the system's resolver."""
     try:
         found = await asyncio.get_running_loop().run_in_executor(_lookups, _addresses, host, port)
     except OSError as error:

@@ -23,7 +23,7 @@ class HttpSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     redirects: int = 5
     preview: int = 65_536
     hosts: list[str] | None = None
-    """Only these of the hosts that the operator allows."""
+    """Restricts the hosts that the operator allows to these."""
 
 
 class WebhookSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -97,7 +97,7 @@ class Configurations:
 
 
 def _read(text: str, kind: type[S]) -> S:
-    """Settings that were written by SQL were not validated then."""
+    """Settings that were written with SQL were not validated."""
     try:
         check_settings(_NAMES[kind], msgspec.json.decode(text))
         return msgspec.json.decode(text, type=kind)

@@ -10,8 +10,8 @@ from plait.store.endpoints import EndpointRow
 
 
 def check_url(url: str, settings: Settings) -> None:
-    """Check as far as possible without resolving the name, by this process's settings. Deliveries check the worker's settings and the resolved
-    addresses."""
+    """Check the URL against this process's settings, as far as possible without resolving the name. Each delivery is checked against the
+    worker's settings and the resolved addresses."""
     try:
         policy_of(settings, settings.connector_webhook_hosts).check_url(parse(url))
     except Refused as error:

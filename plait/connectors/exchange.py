@@ -1,4 +1,4 @@
-"""Common to the handlers: HTTP clients and their policies, circuit breaker, secrets, defaults; and the outcome of a job by its response."""
+"""Shared by all connectors: HTTP clients and their policies, circuit breaker, secrets, defaults, and the job's outcome for each response."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -41,7 +41,7 @@ class Exchange:
         return await self._app.store()
 
     async def send(self, client: Client, request: Request, job: Current) -> Answer:
-        """Send one request of a job. Errors to retry, or never to retry, are raised; 4xx and 3xx are left to the caller."""
+        """Send one request of a job. Raises temporary and permanent errors; the caller handles 4xx and 3xx responses."""
         store = await self.store()
         origin = _origin(request.url)
         try:

@@ -26,7 +26,7 @@ _CHARSETS: Final = frozenset(
     | {f"cp{page}" for page in (874, 932, 949, 950, *range(1250, 1259))}
     | {"shift_jis", "euc_jp", "iso2022_jp", "gb2312", "gbk", "gb18030", "big5", "euc_kr"}
 )
-"""Python's names. All are decoded in C and in linear time. Others are not: punycode takes seconds."""
+"""Python's names of the supported encodings. All are decoded in C and in linear time; others, such as punycode, can take seconds."""
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -75,7 +75,7 @@ def handler(exchange: Exchange) -> Callable[..., Any]:
 
 
 def _headers(*given: dict[str, str]) -> dict[str, str]:
-    """Merge by lower-case names; later ones win."""
+    """Merge headers by lower-case name; later ones take precedence."""
     return {name.lower(): value for headers in given for name, value in headers.items()}
 
 

@@ -13,7 +13,7 @@ from plait.model.errors import InvalidDefinition
 _NAME: Final = re.compile(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?")
 
 _INTERNAL_NAMES: Final = ("localhost", "local", "internal", "localdomain", "home.arpa", "lan", "intranet", "corp")
-"""Names that do not exist on the internet. Their addresses are checked as well."""
+"""Names that do not exist on the public internet. In addition, addresses are checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Hosts:
                     f"{what} must be hosts like api.example.com, *.example.com, 10.0.0.0/8 or *, got {entry!r}"
                 )
             elif entry.startswith("*."):
-                suffixes.append(entry[1:])  # with its dot: `*.example.com` is not evilexample.com (T121)
+                suffixes.append(entry[1:])  # including its dot: `*.example.com` must not match evilexample.com (T121)
             else:
                 names.add(entry)
         return cls(everything, frozenset(names), tuple(suffixes), tuple(networks))
@@ -50,7 +50,7 @@ class Hosts:
         return self.any or bool(self.names or self.suffixes or self.networks)
 
     def has(self, url: Url) -> bool:
-        """Whether a URL's host is among them: by its name, or its address in a network."""
+        """Whether a URL's host is listed, by its name or by the network of its address."""
         if self.any or url.host in self.names or any(url.host.endswith(suffix) for suffix in self.suffixes):
             return True
         return url.address is not None and self.has_address(url.address)

@@ -1,4 +1,4 @@
-"""The connectors that an app's workers run. Disabled by default: a worker that sends requests for everyone who may enqueue is a deliberate choice."""
+"""The connectors that an app's workers run. Disabled by default, because such a worker sends requests for everyone who may enqueue."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,8 +26,8 @@ _HANDLERS: Final[dict[Type, tuple[str, Callable[[Exchange], Callable[..., Any]],
 
 
 def install(app: Plait, *types: Type, resolve: Resolve | None = None) -> list[Job[..., Any]]:
-    """Enable connectors for an app's workers: the given ones, else those of its settings (PLAIT_CONNECTORS). Only its settings decide what they may
-    connect to. `resolve`: a resolver instead of the system's."""
+    """Enable connectors for an app's workers: the given ones, otherwise those in its settings (PLAIT_CONNECTORS). Only the settings determine which
+    hosts they may connect to. `resolve`: a resolver instead of the system's."""
     wanted = types or types_in(app.settings.connectors)
     exchange = Exchange(app, resolve=resolve) if wanted else None
     jobs = []

@@ -17,7 +17,7 @@ NAME: Final = "connector.report.generate"
 MOST_DAYS: Final = 90.0
 STATUSES: Final = ("succeeded", "failed", "dead_letter", "canceled", "skipped")
 NODES: Final = 1_000
-"""The maximum number of jobs of a workflow to read."""
+"""The maximum number of jobs that are read from a workflow."""
 
 
 def handler(exchange: Exchange) -> Callable[..., Any]:

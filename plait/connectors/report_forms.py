@@ -27,7 +27,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Points over time if they have times, else a bar for each name."""
+    """Points over time if they have times, otherwise a bar for each name."""
 
     title: str
     points: list[tuple[Any, float]]
@@ -79,7 +79,7 @@ def as_csv(report: Report) -> str:
 
 
 def cell(value: Any) -> Any:
-    """A CSV value. Text that a spreadsheet would parse as a formula is marked as text; a number stays one."""
+    """A CSV value. Text that a spreadsheet would parse as a formula is marked as text; numbers stay numbers."""
     value = plain(value)
     if not isinstance(value, str):
         return "" if value is None else value

@@ -1,6 +1,6 @@
 """Secrets in requests: `{{secret.NAME}}` in a header or a body is replaced by a secret of the worker.
 
-The payload only has its name. The operator decides which secret may be sent to which host, and for which tenant (PLAIT_CONNECTOR_SECRETS).
+The payload contains only its name. The operator decides which secret may be sent to which host, and for which tenant (PLAIT_CONNECTOR_SECRETS).
 Otherwise everyone who can enqueue a job could send any secret to their own server.
 """
 
@@ -23,7 +23,7 @@ _GRANT: Final = re.compile(r"([A-Z][A-Z0-9_]{0,99})(?:@([a-z0-9][a-z0-9_-]*))?:(
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One secret may be sent to these hosts: for one tenant, by its slug, or for all."""
+    """The hosts that one secret may be sent to, for one tenant (by slug) or for all."""
 
     name: str
     tenant: str | None

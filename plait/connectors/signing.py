@@ -1,7 +1,7 @@
-"""Signatures of webhooks: Standard Webhooks 1.0.0, with its own library; or `sha256=…` over the body, for receivers that use that form.
+"""Signatures of webhooks: Standard Webhooks 1.0.0, by its own library, or `sha256=…` over the body, for receivers that expect this form.
 
-Keys are not stored: each is derived from the operator's secret (PLAIT_SECRET_WEBHOOKS), the endpoint and the version of its key. So a new version
-is a new key, and someone who can read the database cannot sign.
+Keys are not stored: each is derived from the operator's secret (PLAIT_SECRET_WEBHOOKS), the endpoint and the version of its key. Therefore each
+version has a different key, and someone who can read the database cannot sign.
 """
 
 import base64
@@ -23,7 +23,7 @@ SHORTEST: Final = 24
 
 
 def masters(secret: str) -> list[str]:
-    """One secret, or several separated by white space: the first is the newest, and all of them sign until the old ones are removed."""
+    """One secret, or several separated by white space, newest first. All of them sign until the old ones are removed."""
     found = secret.split()
     if not found or min(map(len, found)) < SHORTEST:
         raise SecretMissing(

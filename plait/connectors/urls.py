@@ -43,12 +43,12 @@ class Url:
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port: URLs with one origin belong to one server."""
+        """Scheme, host and port. URLs with the same origin belong to the same server."""
         return f"{self.scheme}://{self._shown_host}:{self.port}"
 
     @property
     def authority(self) -> str:
-        """The form of the Host header."""
+        """The value of the Host header."""
         return self._shown_host if self.port == PORTS[self.scheme] else f"{self._shown_host}:{self.port}"
 
     @property
@@ -60,7 +60,7 @@ class Url:
 
     @property
     def without_query(self) -> str:
-        """For messages: a query may contain a secret."""
+        """The URL for messages, without its query, which may contain a secret."""
         return str(replace(self, target=self.target.partition("?")[0]))
 
 
@@ -120,7 +120,7 @@ def _host(text: str) -> tuple[str, Address | None]:
             idna.decode(host)
         except (idna.IDNAError, UnicodeError) as error:
             raise Refused(f"{shown(text[:80])} is not a valid host name: {error}") from None
-    if labels[-1][0].isdigit():  # no top-level domain begins with a digit, but all forms of addresses do
+    if labels[-1][0].isdigit():  # no top-level domain begins with a digit, but every form of an address does
         try:
             address4 = IPv4Address(host)
         except AddressValueError:

@@ -1,5 +1,5 @@
 """`connector.webhook.deliver`: a signed message to an endpoint that the tenant has registered. The payload names the endpoint and never a URL, so
-a caller that enqueues cannot choose where it is sent."""
+callers that enqueue cannot choose where the message is sent."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -28,7 +28,7 @@ def handler(exchange: Exchange) -> Callable[..., Any]:
         data: Any = None,
         timestamp: str | None = None,
     ) -> dict[str, Any]:
-        """Deliver a message. Retries all responses except 2xx, 410, which disables the endpoint, and other 4xx."""
+        """Deliver a message. 2xx is a success, 410 disables the endpoint, other 4xx fail the job, and all other responses are retried."""
         job = current()
         row = await _endpoint(exchange, endpoint, job)
         if not row.enabled:
@@ -63,7 +63,7 @@ def handler(exchange: Exchange) -> Callable[..., Any]:
             raise PermanentError(f"{told}: the endpoint is disabled")
         if 400 <= answer.status < 500:
             raise PermanentError(f"{told}: {hide(answer.body.decode(errors='replace'))}")
-        if not 200 <= answer.status < 300:  # T127: nothing else is a success, not even a redirect
+        if not 200 <= answer.status < 300:  # T127: no other status is a success, not even a redirect
             raise RequestFailed(told)
         return {"status": answer.status, "endpoint": str(row.id), "message_id": f"msg_{job.job_id.hex}"}
 
@@ -83,5 +83,5 @@ async def _endpoint(exchange: Exchange, named: str, job: Current) -> EndpointRow
 
 
 def _asked_at(job: Current) -> str:
-    """When the job was enqueued, from its id: the same in every attempt, so that the message is the same."""
+    """When the job was enqueued, from its id. It is the same in every attempt, so the message is too."""
     return datetime.fromtimestamp((job.job_id.int >> 80) / 1000, UTC).isoformat()

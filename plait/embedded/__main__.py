@@ -1,7 +1,7 @@
 """Run the keeper: `python -I -S plait/embedded PLAN`, with the plan as JSON.
 
-A directory that Python runs is all that it has on its path, beside the standard library. So the keeper's modules are `keeper.…` here, and
-import each other by relative names.
+When Python runs a directory in isolated mode, only that directory and the standard library are on its path. Therefore the keeper's
+modules are `keeper.…` here, and import each other by relative names.
 """
 
 import json

@@ -4,10 +4,10 @@
         connection = await asyncpg.connect(server.url())
 
 Several processes share one server. Each holds a lock while it uses the server; the kernel releases it even after SIGKILL. The keeper
-(see the package `keeper` for the protocol) watches that lock and stops Postgres shortly after the last user has gone. So nothing here ever signals
-a process: to stop the server is to release the lock.
+(see the package `keeper` for the protocol) watches that lock and stops Postgres shortly after the last user has gone. Nothing here ever signals a
+process: a process stops using the server by releasing its lock.
 
-The location of the files, and the user that runs Postgres if we are root: postgres_place.py.
+postgres_place.py determines the location of the files and, for root, the user that runs Postgres.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class EmbeddedPostgres:
         self._use: _Use | None = None
 
     def start(self) -> Server:
-        """Start the server, or join its other users. Call again to make sure that it still runs."""
+        """Start the server, or use one that is already running. Call it again to make sure that the server is still running."""
         with self._mutex:
             deadline = time.monotonic() + self._start_timeout
             try:
@@ -103,7 +103,7 @@ class EmbeddedPostgres:
             return server
 
     def stop(self, *, wait: bool = True, timeout: float = 30) -> None:
-        """Release the server. `wait`: if we were the last user, return when it has stopped."""
+        """Release the server. `wait`: if this was the last user, return when the server has stopped."""
         with self._mutex:
             use, self._use = self._use, None
         if use is None:
@@ -189,7 +189,7 @@ class EmbeddedPostgres:
         try:
             said = json.loads((use.place.run / "server.json").read_text())
         except FileNotFoundError:
-            return None  # it began to stop between our two checks
+            return None  # it began to stop between the two checks
         differing = {name: value for name, value in self._settings.items() if said["settings"].get(name) != value}
         if differing:
             raise SettingsDiffer(f"requested {differing}, running with {said['settings']}")
@@ -210,7 +210,7 @@ class _Use:
     pid: int
 
     def let_go(self) -> None:
-        # Unlocking, unlike closing, also releases the lock of forked children, which share ours.
+        # Unlocking, unlike closing, also releases the lock for forked children, which share it.
         if self.pid == os.getpid():
             self.lock.release()
         self.lock.close()
@@ -228,7 +228,7 @@ def _pause(deadline: float, place: Place) -> None:
 
 
 def _make_socket_dir(place: Place) -> Path:
-    """A directory that the keeper gives to Postgres's user: everyone who can enter it is trusted."""
+    """A directory that the keeper hands over to Postgres's user. Everyone who can enter it is trusted."""
     directory = place.run / "sock"
     if postgres_settings.fits_a_socket(directory):
         directory.mkdir(mode=0o700, exist_ok=True)
@@ -249,7 +249,7 @@ def _spawn(plan: Plan, place: Place) -> None:
     if os.path.lexists(log) and log.lstat().st_size > LOG_LIMIT:
         log.unlink()
     kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "PATH") if name in os.environ}
-    # By its path and isolated: nothing else of the package or the environment is imported or can interfere.
+    # Run by its path and isolated, so that nothing else from the package or the environment is imported or can interfere.
     command = [sys.executable, "-I", "-S", "-B", str(PROGRAM), json.dumps(plan._asdict())]
     with open(open_file(log, os.O_WRONLY | os.O_APPEND), "ab") as output:  # noqa: PTH123 - a descriptor
         starting = subprocess.Popen(  # noqa: S603 - our own interpreter and file
@@ -274,7 +274,7 @@ def _tails(place: Place) -> str:
 
 
 def _wait_until_stopped(run: Path, deadline: float) -> None:
-    """Wake the keeper and wait until it is gone, unless another process uses the server."""
+    """Wake the keeper and wait until it has exited, unless another process uses the server."""
     with (
         contextlib.closing(Lock(run / "users.lock")) as users,
         contextlib.closing(Lock(run / "keeper.lock")) as gone,

@@ -43,7 +43,7 @@ def find(bin_dir: Path | None) -> Binaries:
     if bin_dir is not None:
         return Binaries(bin_dir=bin_dir.resolve(), version=_ask_version(bin_dir))
     spec = importlib.util.find_spec(WHEEL)
-    # The wheel has several versions: pginstall18 is the newest, plain pginstall an old one.
+    # The wheel contains several versions: pginstall18 is the newest, plain pginstall an old one.
     found = [
         Binaries(bin_dir=path, version=int(named[1]))
         for root in (spec.submodule_search_locations or [] if spec else [])
@@ -57,7 +57,7 @@ def find(bin_dir: Path | None) -> Binaries:
 
 def _ask_version(bin_dir: Path) -> int:
     try:
-        # The caller chooses the programs to run: this argument is for that.
+        # The caller may choose the programs to run: that is the purpose of this argument.
         said = subprocess.run([bin_dir / "postgres", "--version"], capture_output=True, text=True, check=True)  # noqa: S603
     except (OSError, subprocess.CalledProcessError) as error:
         raise NoPostgresThere(f"{bin_dir}: {error}") from error
@@ -68,7 +68,7 @@ def _ask_version(bin_dir: Path) -> int:
 
 
 def _copy(prefix: Path, version: int) -> Path:
-    """One copy of the programs for all environments that have the same; it is created atomically."""
+    """One copy of the programs, shared by all environments that have the same programs; created atomically."""
     made = (prefix / "bin" / "postgres").stat()
     home = postgres_place.MACHINE_HOME / "bin"
     copy = home / f"{version}-{made.st_size:x}-{made.st_mtime_ns:x}"
@@ -90,7 +90,7 @@ def _copy(prefix: Path, version: int) -> Path:
             try:
                 half.rename(copy)
             except OSError:
-                if not copy.exists():  # else another process was faster, and its copy is the same
+                if not copy.exists():  # otherwise another process was faster, and its copy is the same
                     raise
         finally:
             shutil.rmtree(half, ignore_errors=True)

@@ -1,17 +1,17 @@
 """The location of the embedded Postgres's files, and the user that runs it.
 
-The data directory is the argument, else PLAIT_DATA_DIR, else `.plait/` if the current directory has one, else
-a directory of the user. Each major version of Postgres has its own *place* in it, so that a newer version never
+The data directory is the first of: the argument, PLAIT_DATA_DIR, `.plait/` if the current directory has one, and a
+directory of the user. Each major version of Postgres has its own *place* in it, so that a newer version never
 opens an older version's files:
 
     <data directory>/pg18/data/   the cluster, which only Postgres's user can enter
                           run/    locks, the server's address, the socket's directory
                           log/    postgres.log, keeper.log
 
-**Root.** Postgres refuses to run as root, so root runs it as another user: PLAIT_EMBEDDED_USER, else the owner
-of the cluster, else the owner of the data directory or of its parent (a project of alice's stays alice's under
-sudo), else `postgres`, else `nobody`. That user must be able to enter every directory above its files, and it
-cannot enter root's home (mode 0700). plait never opens up a directory that is not its own, so:
+**Root.** Postgres refuses to run as root, so root runs it as another user, the first of: PLAIT_EMBEDDED_USER; the owner
+of the cluster; the owner of the data directory or of its parent (so that alice's project stays hers under sudo);
+`postgres`; `nobody`. That user must be able to enter every directory above its files, and it
+cannot enter root's home (mode 0700). plait never changes the access to a directory that is not its own. Therefore:
 
 
 - root's default data directory is /var/lib/plait, not one below its home;
@@ -50,7 +50,7 @@ MACHINE_HOME = Path("/var/lib/plait")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """The user that runs Postgres if we are root."""
+    """The user that runs Postgres if this process runs as root."""
 
     name: str
     uid: int
@@ -65,7 +65,7 @@ class Account:
         try:
             found = directory.stat()
         except FileNotFoundError:
-            return True  # we are about to create it
+            return True  # it will be created
         if found.st_uid == self.uid:
             return bool(found.st_mode & stat.S_IXUSR)
         if found.st_gid in {self.gid, *self.groups}:
@@ -75,7 +75,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """The files of one major version of Postgres, and the user that runs it (None: ourselves)."""
+    """The files of one major version of Postgres, and the user that runs it (None: this process's user)."""
 
     path: Path
     account: Account | None
@@ -152,7 +152,7 @@ def _account(data_dir: Path, version: int) -> Account:
 
 
 def _is_ours(data_dir: Path, version: int) -> bool:
-    """Whether we may grant others access: if root's own home is the data directory, it must not be opened."""
+    """Whether other users may be granted access. If root's own home is the data directory, they must not."""
     place = data_dir / f"pg{version}"
     return not data_dir.exists() or not any(data_dir.iterdir()) or (place.is_dir() and not place.is_symlink())
 
@@ -194,11 +194,11 @@ def make_directory(directory: Path, *, passable: bool) -> None:
     refuse_links(directory)
     if not directory.is_dir():
         if not directory.parent.exists():
-            make_directory(directory.parent, passable=passable)  # ours too, whatever our umask is
+            make_directory(directory.parent, passable=passable)  # for this user too, regardless of the umask
         directory.mkdir(mode=0o700, exist_ok=True)
         inherit_owner(directory)
     if passable:
-        # By a descriptor: the checked directory is the one that is changed. Links that root created may be followed.
+        # Uses a descriptor, so that the checked directory is the one that is changed. Links that root created may be followed.
         handle = os.open(directory.resolve(), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
             mode = stat.S_IMODE(os.fstat(handle).st_mode)

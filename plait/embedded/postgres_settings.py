@@ -1,7 +1,7 @@
 """Settings of the embedded Postgres, for initdb and for the server.
 
-All settings are passed on the command line, where neither an edited postgresql.conf nor an ALTER SYSTEM can
-override them, above all those for durability. Nothing here may weaken it.
+All settings are passed on the command line, where neither an edited postgresql.conf nor ALTER SYSTEM can override them.
+This matters most for durability, which nothing here may weaken.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from plait.embedded.postgres_errors import ReservedSetting, UnsafeSetting
 
 PORT = 5432
-"Every server has its own socket directory, so the port never conflicts."
+"Every server has its own socket directory, so ports never conflict."
 LONGEST_SOCKET_DIR = 103 - len(f"/.s.PGSQL.{PORT}")
 "In bytes: Linux allows 107 for the path of a socket, macOS 103."
 
@@ -71,7 +71,7 @@ def server_options(socket_dir: Path, settings: Mapping[str, str]) -> list[str]:
         "unix_socket_directories": f'"{socket_dir}"',
         "unix_socket_permissions": "0700",
         "port": str(PORT),
-        # The keeper limits the log; the collector would be one more process and never deletes a file.
+        # The keeper limits the size of the log; Postgres's collector would be one more process and never deletes a file.
         "logging_collector": "off",
         "log_destination": "stderr",
     }

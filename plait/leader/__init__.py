@@ -11,6 +11,6 @@
     count.py    counts live jobs and outcomes, for metrics and pages
     announce.py enqueues webhooks about outcomes
 
-Each duty is one SQL function that is safe to run anywhere, concurrently, with or without the leader's lease: the lease only saves work.
+Each duty is one SQL function that is safe to run in any process, concurrently, with or without the leader's lease: the lease only avoids duplicate work.
 To add a duty, write a class with `run` and list it in leader.py.
 """

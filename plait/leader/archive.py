@@ -1,9 +1,9 @@
-"""The archive: jobs that retention deletes, as stored, one file for each batch and tenant.
+"""The archive: retention writes the jobs that it deletes to files, one for each batch and tenant.
 
     tenant=acme/day=2030-01-01/<first job's id>-<random>.jsonl
 
-A batch is written before the transaction that deletes its jobs commits. So every deleted job is in the archive. A process that dies between
-the two leaves a file whose jobs still exist, and they are archived again: a job may be in the archive twice, with the same id.
+A batch is written before the transaction that deletes its jobs commits, so every deleted job is in the archive. If a process dies between
+the two, the jobs in its file still exist and are archived again. Therefore a job may be in the archive twice, with the same id.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ Format = Literal["jsonl", "parquet"]
 
 PATIENCE_S = 10.0
 AT_ONCE = 8
-"""Concurrent files; each waits for the disk or the network."""
+"""Number of files that are written concurrently; each waits for the disk or the network."""
 
 
 class _Job(msgspec.Struct):
@@ -35,7 +35,7 @@ class _Job(msgspec.Struct):
 
 
 class _Line(msgspec.Struct):
-    """The fields of a line that are read. The rest is copied unchanged: a payload may contain anything (T101)."""
+    """The fields of a line that are decoded. The rest is copied unchanged, because a payload may contain anything (T101)."""
 
     tenant: str
     status: str
@@ -54,7 +54,8 @@ class Archive:
         self._form = form
 
     async def put(self, lines: Sequence[str], now: datetime) -> None:
-        """Returns when the lines are stored. A transaction waits for it, and a long one slows everything down, so the time is limited."""
+        """Returns when the lines are stored. The time is limited, because a transaction is open meanwhile, and a long transaction slows
+        down the whole database."""
         try:
             async with asyncio.timeout(PATIENCE_S):
                 await self._put(lines, now)
@@ -82,7 +83,7 @@ def _jsonl(jobs: list[tuple[_Line, str]]) -> bytes:
 
 
 def _parquet(jobs: list[tuple[_Line, str]]) -> bytes:
-    """A column for each common search field, and the whole line."""
+    """One column for each common search field, and one for the whole line."""
     import pyarrow as arrow
     import pyarrow.parquet
 

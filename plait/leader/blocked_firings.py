@@ -13,27 +13,27 @@ FORGET_S = 60.0
 class BlockedFirings:
     def __init__(self) -> None:
         self._until: dict[UUID, tuple[float, float]] = {}
-        """Until when each is skipped, by the monotonic clock, and its last delay."""
+        """For each, the time until which it is skipped, by the monotonic clock, and its last delay."""
 
     def __len__(self) -> int:
         return len(self._until)
 
     def add(self, id_: UUID) -> bool:
-        """It was locked just now; returns whether that is new."""
+        """Record that it is locked now; returns whether it was not locked before."""
         _, pause = self._until.get(id_, (0.0, 0.0))
         longer = min(LONGEST_S, pause * 2) or FIRST_S
         self._until[id_] = (time.monotonic() + longer, longer)
         return not pause
 
     def left_alone(self) -> list[UUID]:
-        """Those whose delay is not over."""
+        """The ones whose delay is not over."""
         now = time.monotonic()
         if self._until:
             self._until = {id_: held for id_, held in self._until.items() if held[0] > now - FORGET_S}
         return [id_ for id_, (until, _) in self._until.items() if until > now]
 
     def __contains__(self, id_: UUID) -> bool:
-        """Whether it was locked recently: then it is retried alone."""
+        """Whether it was locked recently, so that it must be retried alone."""
         return id_ in self._until
 
     def discard(self, id_: UUID) -> None:

@@ -3,7 +3,7 @@
 from plait.store import Store
 
 SHORTEST_S, SHARE = 5.0, 20.0
-"""The minimum interval; uses at most a twentieth of the time."""
+"""The minimum interval. The duty runs for at most a twentieth of the time."""
 
 
 class Count:

@@ -1,7 +1,7 @@
 """Dispatch: enqueue jobs for events, one for each matching trigger.
 
 Templates are rendered and payloads validated here. `plait.dispatch` ensures that each (event, trigger) enqueues exactly one job and that the
-event is then done. Errors of templates and payloads are stored with the event: nothing is dropped silently.
+event is then done. Errors in templates and payloads are stored with the event, so that no event is dropped silently.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ PART = 4_000_000
 HELD_AT_ONCE = 5
 """How many events that wait for another transaction are retried per page."""
 MOST = 16_000_000
-"""The maximum bytes that one event may produce in total: a small event may match a thousand triggers that repeat it."""
+"""The maximum total size of the payloads for one event: a small event may match a thousand triggers that each copy its data."""
 
 
 SMALL = 32_768
@@ -73,12 +73,12 @@ class Dispatch:
         for event in part:
             done += await self._send(store, [event])
             if len(self._blocked) >= held + HELD_AT_ONCE:
-                break  # each was given a short wait: the next page skips them
+                break  # each has waited for a short time: the next page skips them
         return done
 
 
 async def _send_again(store: Store, event: bytes, refused: Exception) -> int:
-    """The first rejection may have been a race; an event that is the cause itself is recorded as refused."""
+    """The first rejection may have been a race. An event that is rejected again is recorded as refused."""
     try:
         return await store.events.dispatch([msgspec.Raw(event)])
     except DatabaseUnreachable:

@@ -1,7 +1,7 @@
 """Fire: enqueue jobs for due instants of schedules.
 
-The instants are computed here, from the stored schedule and by the database's clock. `plait.fire` ensures that each enqueues exactly one job
-and advances the schedule with it: if two leaders do this at once, the second finds the schedule already advanced.
+The instants are computed here, from the stored schedule and by the database's clock. `plait.fire` enqueues exactly one job for each instant
+and advances the schedule in the same transaction. If two leaders do this at the same time, the second finds the schedule already advanced.
 """
 
 import asyncio
@@ -27,12 +27,12 @@ log = get_logger("leader")
 
 BATCH = 100
 AT_ONCE = 4
-"""Concurrent firings. Each is a separate transaction and waits for its commit: thousands are due at midnight."""
+"""Number of concurrent firings. Each is a separate transaction and waits for its commit, and thousands may be due at midnight."""
 EVERY_S = 0.2
 SMALL = 32_768
 """Payload templates up to this many characters are rendered on the loop, larger ones in a thread."""
 LONG_AGO = timedelta(hours=1)
-"""A schedule that is this far behind is planned in a thread: up to 10,000 missed instants are counted."""
+"""A schedule that is this far behind is planned in a thread, because up to 10,000 missed instants are counted."""
 
 
 class Fire:
@@ -42,7 +42,7 @@ class Fire:
 
     async def run(self, store: Store) -> float:
         due = await store.triggers.due_schedules(BATCH, after=self._after)
-        # Continue after those that cannot be fired now, then from the start, so that no schedule blocks the others.
+        # Continue after the schedules that cannot be fired now, then from the start, so that no schedule blocks the others.
         self._after = due[-1].id if len(due) == BATCH else None
         more = self._after is not None
         left_alone = set(self._blocked.left_alone())
@@ -57,7 +57,7 @@ class Fire:
         return 0.0 if more else EVERY_S
 
     async def _fire(self, store: Store, schedule: DueSchedule) -> bool:
-        """Whether it has more to catch up."""
+        """Whether the schedule has more firings to catch up on."""
         try:
             more = await fire(store, schedule) == schedules.BATCH
         except DatabaseUnreachable:

@@ -1,4 +1,4 @@
-"""Leader election as a service. The leader runs the duties; the other processes try again before its lease could expire."""
+"""Leader election as a service. The leader runs the duties; the other processes try to become the leader before its lease could expire."""
 
 import asyncio
 import time
@@ -49,9 +49,9 @@ class Leader:
         holder: str | None = None,
         metrics: LeaderMetrics | None = None,
     ) -> None:
-        """`holder`: its name in elections. The app's name, which its worker shares, so that the worker runs the leader's jobs."""
+        """`holder`: the name of this process in elections. The app's worker uses the same name, so that it can run leader jobs."""
         self._app = app
-        # At most half a worker's lease: a process that dies may have been both, and its jobs wait for the next leader.
+        # At most half of a worker's lease: a process that dies may have been both worker and leader, and its jobs wait for the next leader.
         self._lease_s = min(LEASE_S, app.settings.lease / 2) if lease_s is None else lease_s
         self._metrics = metrics or LeaderMetrics()
         self._duties = duties or (
@@ -113,7 +113,7 @@ class Leader:
         return leads, pause
 
     async def _resign(self, store: Store) -> None:
-        """Only after this process's leader jobs have ended or were released: else another leader would run them again."""
+        """Called only after this process's leader jobs have ended or were released. Otherwise another leader would run them again."""
         patience = time.monotonic() + self._app.settings.grace + self._lease_s
         try:
             while (await store.leader.elect(self._holder, lease_s=self._lease_s, resign=True)).leads:

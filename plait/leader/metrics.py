@@ -46,7 +46,7 @@ class LeaderMetrics:
             pruned = catalogue.PRUNED.counter()
             pruned.add_metric([], self.prune.forgotten)
             yield pruned
-            if self.leads:  # as far as is known here, the previous leader had completed them
+            if self.leads:  # this process assumes that the previous leader has just completed a round
                 lag = catalogue.RETENTION_LAG.gauge()
                 lag.add_metric([], time.monotonic() - max(self._leads_since, self.prune.through_at or 0.0))
                 yield lag

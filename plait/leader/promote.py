@@ -4,7 +4,7 @@ from plait.store import Store
 
 BATCH = 1000
 LONGEST_S, SHORTEST_S = 0.5, 0.01
-"""A job may be scheduled at any time for the next moment, so the leader never sleeps long."""
+"""A job may be scheduled for the near future at any time, so the leader never sleeps long."""
 
 
 class Promote:

@@ -14,9 +14,9 @@ log = get_logger("leader")
 BATCH = 1000
 BETWEEN_BATCHES_S, BETWEEN_ROUNDS_S = 0.05, 60.0
 SHARE = 6
-"""After a batch it pauses this many times as long as the batch took: running jobs come first."""
+"""The pause after a batch, as a multiple of the time that the batch took: running jobs have precedence."""
 ARCHIVED_AT_ONCE = 16 * 1024 * 1024
-"""If a batch is larger than this, the next one has fewer jobs, because it is held in memory."""
+"""If a batch is larger than this, the next one has fewer jobs, because a batch is held in memory."""
 
 
 class Prune:

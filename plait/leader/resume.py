@@ -7,7 +7,7 @@ log = get_logger("leader")
 
 BATCH = 1000
 LONGEST_S, SHORTEST_S = 0.5, 0.01
-"""A job may begin to wait at any time for the next moment, so the leader never sleeps long."""
+"""A job may begin a short wait at any time, so the leader never sleeps long."""
 
 
 class Resume:
@@ -20,11 +20,11 @@ class Resume:
 
 BUILDS_EVERY_S = 30.0
 MISSED_EVERY_S, SHARE = 30.0, 20.0
-"""The minimum interval; uses at most a twentieth of the time."""
+"""The minimum interval. The duty runs for at most a twentieth of the time."""
 
 
 class ResumeMissed:
-    """A second check of all waiting jobs, in case anything else failed to resume them."""
+    """A second check of all waiting jobs, in case they were not resumed otherwise."""
 
     async def run(self, store: Store) -> float:
         missed, took_s = await store.leader.resume_missed()

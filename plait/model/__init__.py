@@ -7,8 +7,8 @@
     templates.py, rendering.py   payloads of triggers; schemas.py: JSON Schemas of payloads
     commands.py, parameters.py   programs as jobs, and their command lines
     roles.py, oidc_grants.py     roles of API keys, and roles from an identity provider
-    redaction.py                 what counts as a secret
-    reasons.py                   a remedy for each reason why a job does not run
+    redaction.py                 how secrets are recognised and removed
+    reasons.py                   a remedy for each reason why a job is not running
 
 Tests compare the states and errors with those of the database.
 """

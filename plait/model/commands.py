@@ -20,8 +20,8 @@ Argument = str | Sequence[str] | Parameter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """`argv` follows the executable. A nested list is omitted as a whole if one of its values is not given. A parameter renders itself, from the
-    payload or from `fixed`, which payloads cannot change."""
+    """`argv` follows the executable. A nested list is omitted entirely if the payload lacks one of its values. A parameter takes its value from
+    the payload or from `fixed`, which payloads cannot change."""
 
     key: str
     executable: str
@@ -47,7 +47,7 @@ class Command:
                     )
 
     def arguments(self, scope: Mapping[str, Any]) -> list[str]:
-        """The arguments for one job; an error names a value that does not fit."""
+        """The arguments for one job. The error for a value that does not fit names it."""
         found = [self.executable]
         for part in self.argv:
             if isinstance(part, Parameter):

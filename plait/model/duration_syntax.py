@@ -1,4 +1,4 @@
-"""The syntax of durations, without plait's errors, so that these can use it."""
+"""The syntax of durations. It does not use plait's errors, so that their module can import it."""
 
 import re
 from datetime import timedelta
@@ -7,7 +7,7 @@ from typing import Any
 from plait.model.texts import shown
 
 MAX_S = 3.2e9
-"""A hundred years: longer durations are mistakes, and would exceed the database's range of times."""
+"""A hundred years. Longer durations are mistakes, and would exceed the database's range of times."""
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)", re.ASCII)

@@ -39,7 +39,7 @@ class DatabaseError(PlaitError):
 
     sqlstate: ClassVar[str] = ""
     detail: str | None = None
-    """The code that the SQL function attached, for plait's own use."""
+    """A code that the SQL function attached, for internal use."""
 
 
 class InvalidJob(DatabaseError):
@@ -321,7 +321,7 @@ class FanOutError(PlaitError):
     ) -> None:
         failed = f"{len(failures)}/{total_count} sub-jobs failed"
         told = f"fan-out failed: timeout exceeded ({failed})" if timed_out else f"fan-out failed: {failed}"
-        # A failure explains more than a cancellation.
+        # A failure is more informative than a cancellation.
         first = min(failures, key=lambda one: one.status == "canceled", default=None)
         super().__init__(told if first is None else f"{told}; {first}"[:1000])
         self.__cause__ = first

@@ -30,7 +30,7 @@ def granted(
 ) -> Grant | None:
     """The highest role that the claims grant; None if they grant none.
 
-    `roles`: roles by a value of the claim, in the form that `parsed` reads. A role without a tenant is for the tenant in the tenant claim."""
+    `roles` maps values of the claim to roles, in the form that `parsed` reads. A role without a tenant applies to the tenant in the tenant claim."""
     own = _at(claims, tenant_claim) if tenant_claim else None
     tenant = own if isinstance(own, str) and own else None
     found = [

@@ -1,9 +1,9 @@
 """Parameters of a program whose command line is known: how to write a value so that the program parses exactly this value
 (T124).
 
-The value of a long option is in the same word, `--name=value`, and arguments follow `--`, so text may begin with `-` there. Where a
-value is a separate word (`-n value`, the second of a pair), text that begins with `-` is rejected. Each parameter has `names`, the payload
-names of its values; `words`, the words for the given values; and a `str()` that shows its syntax.
+The value of a long option is written in the same word, `--name=value`, and arguments come after `--`; in both places text may begin with
+`-`. Where a value is a separate word (`-n value`, the second of a pair), text that begins with `-` is rejected. Each parameter has
+`names`, the payload names of its values; `words`, the words for the given values; and a `str()` that shows its syntax.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ LONGEST: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """A word for each of its values; an empty one if nothing is written."""
+    """The word for each of the flag's values; an empty one if the value is written as nothing."""
 
     name: str
     written: tuple[tuple[Any, str], ...]
@@ -91,7 +91,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """The arguments after `--`, by position: (name, number), -1 for any number."""
+    """The arguments after `--`, by position, each as (name, number of words), with -1 for any number."""
 
     places: tuple[tuple[str, int], ...]
 
@@ -123,7 +123,7 @@ def text_of(value: Any, name: str) -> str:
         case bool():
             return "true" if value else "false"
         case float() if value.is_integer() and abs(value) < 2**53:
-            return str(int(value))  # JSON does not distinguish 1 and 1.0, but a program that expects an integer does
+            return str(int(value))  # JSON does not distinguish 1 from 1.0, but a program that expects an integer does
         case str() | int() | float():
             return str(value)
         case _:

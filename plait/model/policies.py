@@ -1,4 +1,4 @@
-"""Retry policies and limits: plain values of a definition."""
+"""Retry policies and limits: the value types that a definition contains."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from plait.model.errors import InvalidDefinition
 from plait.model.texts import shown
 
 QUEUE_NAME: Final = re.compile(r"[A-Za-z0-9_.:-]{1,100}", re.ASCII)
-"""As `plait._is_queue_name` has it."""
+"""The same rule as `plait._is_queue_name`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Backoff:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A rate limit: at most `count` starts within any `period` (a sliding window). After an idle time, up to `count` jobs start at once."""
+    """A rate limit: at most `count` starts within any `period` (a sliding window). After an idle period, up to `count` jobs may start at once."""
 
     count: int
     period: float | str = 1.0
@@ -55,7 +55,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The limits of a definition: over all its jobs, and per limit key."""
+    """The limits of a definition: for all its jobs together, and per limit key."""
 
     max_running: int | None = None
     rate: Rate | None = None
@@ -81,8 +81,8 @@ OnChildFailure = Literal["continue", "stop"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Children:
-    """How a job's spawned children run: concurrently or serially; whether a failure stops those that have not started; whether they may have
-    children too; whether running ones are canceled when the parent fails."""
+    """How a job's spawned children run: concurrently or serially; whether a failure stops the children that have not started; whether
+    children may spawn children; whether running children are canceled when the parent fails."""
 
     mode: ChildMode = "concurrent"
     on_failure: OnChildFailure = "continue"

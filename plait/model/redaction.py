@@ -14,10 +14,10 @@ from urllib.parse import quote
 
 HIDDEN: Final = "[redacted]"
 SHORTEST: Final = 8
-"""A shorter value is not treated as a secret: it would match everywhere."""
+"""Shorter values are not treated as secrets, because they would match everywhere."""
 
 OVERLAP: Final = 16_384
-"""The maximum length of a token's form."""
+"""The maximum length of a recognised token."""
 WINDOW: Final = 3 * OVERLAP
 
 _WORDS: Final = (
@@ -27,7 +27,7 @@ _WORDS: Final = (
 _NAME: Final = re.compile(rf"(?:.*[_.\s-])?{_WORDS}", re.IGNORECASE)
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BEGINS: Final = r"(?:(?<![a-z])|(?-i:(?=[A-Z])))"
-"""accessToken= and access_token= end in the word; compass= does not."""
+"""Matches the end of accessToken= and access_token=, but not of compass=."""
 _FORMS: Final = re.compile(
     rf"""
       (?P<header>(?:proxy-)?authorization\s*[:=]\s*["']?)(?:(?:bearer|basic|digest|token)\s+)?[^\s"',;]{{1,4096}}
@@ -54,14 +54,14 @@ _HINTS: Final = re.compile(
     r"|k_live_|k_test_|xox|whsec|eyj",
     re.IGNORECASE,
 )
-"""Cheap to search for, and part of every form except the last: a line without one is not scanned."""
+"""Every pattern except the last contains one of these, and they are cheap to search for: a line without any is not scanned."""
 
 _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+|\s+', re.DOTALL)
 _REFERENCE: Final = re.compile(r"(?:(?:bearer|basic|token)\s+)?\{\{[^{}]{1,200}\}\}", re.IGNORECASE)
 """A template's `{{secret.NAME}}` or `{{event.token}}` names a secret but does not contain it."""
 
 Fields = frozenset[tuple[str, ...]]
-"""The sensitive fields of a definition: each is the end of a path in JSON."""
+"""The sensitive fields of a definition, each as the last parts of a JSON path."""
 
 _values: set[str] = set()
 _forms: tuple[str, ...] = ()
@@ -116,7 +116,7 @@ def _hide_forms(line: str) -> str:
 
 
 def hide_in(value: Any) -> Any:
-    """JSON without secrets: values with names of secrets are hidden completely."""
+    """JSON without secrets. A value whose name is that of a secret is hidden completely."""
     match value:
         case str():
             return hide(value)
@@ -142,8 +142,8 @@ def is_secret(path: tuple[str, ...], sensitive: Fields = frozenset()) -> bool:
 
 
 def hide_in_json(text: str, sensitive: Fields = frozenset()) -> str:
-    """JSON text without secrets, otherwise unchanged. It is scanned without being decoded: a number of 5,000 digits or 5,000 levels of
-    nesting cost no more than their length."""
+    """JSON text without secrets, otherwise unchanged. It is scanned without being decoded, so the cost depends only on its length,
+    even with a number of 5,000 digits or 5,000 levels of nesting."""
     if not _may_hold_secret(text, sensitive):
         return text
     out: list[str] = []
@@ -187,10 +187,10 @@ class _Scan:
     def __init__(self, sensitive: Fields) -> None:
         self._sensitive = sensitive
         self._names: list[str | None] = []
-        """For each open container: the member's name; None in an array."""
+        """For each open container, the name of the current member; None in an array."""
         self._key_next = False
         self._skipping: int | None = None
-        """Everything is omitted until this number of containers is open again."""
+        """The output is omitted until only this many containers are open."""
 
     def shown(self, part: str) -> str:
         match part[0]:
@@ -239,7 +239,7 @@ class _Scan:
         return token if hidden == value else json.dumps(hidden)
 
     def _is_secret(self) -> bool:
-        # In an array the name is that of the container, whose value would have been hidden completely.
+        # In an array the name is the array's own; if it were secret, the whole array would be hidden already.
         if not self._names or self._names[-1] is None:
             return False
         if names_secret(self._names[-1]):
@@ -256,7 +256,8 @@ def names_secret(name: str) -> bool:
 
 
 def _written(value: str) -> set[str]:
-    """The encodings of a value: plain, JSON, Python repr, URL, and decoded with the wrong one of the two usual charsets."""
+    """The encodings of a value: plain, JSON, Python repr, URL, and the text that results from decoding it with the wrong one of the two
+    usual charsets."""
     mistaken = (value.encode().decode("latin-1"), value.encode("latin-1", "replace").decode(errors="replace"))
     return {
         written

@@ -46,7 +46,7 @@ def schedule_scope(instant: datetime, cron: str | None, zone: str | None) -> dic
 
 
 def event_scope(event_id: UUID, name: str, at: datetime) -> dict[str, Any]:
-    """The template variables of an event besides its data, which is `event.*` itself."""
+    """The template variables of an event, except its data, which is `event.*`."""
     return {"event_id": str(event_id), "event_name": name, "event_at": at.isoformat()}
 
 

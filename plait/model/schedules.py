@@ -2,13 +2,13 @@
 pass the time.
 
 Cron expressions are parsed by `cronsim`, with Debian cron's rules for daylight-saving changes. A fixed time (minute and hour both given)
-fires once a day: if it falls into the gap it fires when the gap ends, and if it occurs twice it fires the first time. If minute or hour
-is a star, every matching minute fires, in both passes of the repeated hour.
+fires once a day: if it falls into the gap, it fires when the gap ends, and if it occurs twice, it fires the first time. If minute or hour
+is a star, the schedule fires in every matching minute, in both passes of a repeated hour.
 
-Only the newest due instant can be on time. `catch_up` decides about the older, missed ones:
+Only the newest due instant can be on time. `catch_up` decides which of the due instants fire:
 
     none    only the newest, if it is less than a minute late
-    one     the newest, however late, in place of all
+    one     the newest, however late, instead of all missed ones
     all     every missed instant
     window  every instant within the window, and the newest if it is on time
 """
@@ -35,7 +35,7 @@ BATCH: Final = 100
 COUNTED: Final = 10_000
 """Missed instants are counted up to this number: a year of minutes would take seconds."""
 HORIZON: Final = timedelta(days=50 * 366)
-"""A preview ends here: a schedule for 29 February costs 28 days of search for each instant."""
+"""A preview looks no further ahead than this, because the next instant of a rare schedule, such as 29 February, is slow to find."""
 _LOOK_BACK: Final = tuple(timedelta(days=days) for days in (1 / 24, 1, 32, 367, 367 * 8 + 2))
 
 
@@ -61,7 +61,7 @@ class Timing:
             yield instant
 
     def latest(self, after: datetime, upto: datetime) -> datetime | None:
-        """The last instant of the interval. Searches only forwards, so that all searches give the same answers."""
+        """The last instant in the interval. Searches only forwards, so that all searches agree."""
         if self.every_s is not None:
             step = timedelta(seconds=self.every_s)
             instant = self.anchor + (upto - self.anchor) // step * step
@@ -100,13 +100,13 @@ class Plan:
     fires: tuple[datetime, ...]
     missed: int
     upto: datetime
-    """Every instant up to this one is handled by this plan."""
+    """This plan covers every instant up to this one."""
     next: datetime | None
     """The first instant after that. None: there is none within fifty years."""
 
 
 def plan(timing: Timing, *, after: datetime, now: datetime, catch_up: CatchUp, window_s: float | None = None) -> Plan:
-    """Which of the instants after `after` fire now, how many are missed, and when to check again."""
+    """Determine which of the instants after `after` fire now, how many are missed, and when to check again."""
     latest = timing.latest(after, now)
     if latest is None:
         return Plan(fires=(), missed=0, upto=max(after, now), next=next(timing.after(max(after, now)), None))

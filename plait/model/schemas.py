@@ -18,11 +18,11 @@ DEPTH: Final = 30
 NODES: Final = 5_000
 """The maximum number of parts, with references expanded."""
 STEPS: Final = 10_000_000
-"""Maximum of (parts of a schema) x (values of a payload): a validator may visit each part for each value."""
+"""Maximum of (parts of a schema) x (values in a payload): a validator may visit each part for each value."""
 VALUES: Final = 200_000
-"""Maximum number of values in a payload that is checked against a schema, however small."""
+"""Maximum number of values in a payload that is checked against a schema, however small the schema is."""
 TEMPLATE_STEPS: Final = 500_000
-"""The same for a template, which is checked when it is saved and whose errors are all examined."""
+"""The same limit for a template. It is lower because all errors of a template are examined when it is saved."""
 REPEATS: Final = 1_000
 _REFERENCES: Final = ("$dynamicRef", "$recursiveRef")
 
@@ -76,8 +76,8 @@ def _has_at_most(value: Any, most: int) -> bool:
 
 
 def template_faults(schema: Mapping[str, Any] | str, template: Any) -> str | None:
-    """Why no payload of a template can match; None if one may. A value with a token may become anything. A template that is too expensive to
-    check in advance is not checked: its payloads are checked when they are rendered."""
+    """Why no payload of a template can match; None if one may. A value that contains a token may become any value. A template that is too
+    expensive to check in advance is not checked; its payloads are checked when they are rendered."""
     validator, parts = _compiled(schema if isinstance(schema, str) else _text(schema))
     if not _has_at_most(template, TEMPLATE_STEPS // parts):
         return None
@@ -134,7 +134,7 @@ def _refuse(uri: str) -> Any:
 
 
 _BY_NAME: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
-"""Keywords whose value is an object of schemas, by names that the author of the schema chose."""
+"""Keywords whose value is an object that maps names chosen by the schema's author to schemas."""
 _DEFINED: Final = frozenset({"$defs", "definitions"})
 _DATA: Final = frozenset({"enum", "const", "default", "examples"})
 """Keywords whose value is data and never a schema."""
@@ -178,7 +178,7 @@ class _Bounds:
             elif key in _DATA:
                 self._data(value, depth + 1)
             elif (key in _BY_NAME or key in _DEFINED) and isinstance(value, dict):
-                # Definitions are walked too: they are compiled, and also counted wherever they are used.
+                # Definitions are counted here because they are compiled, and again wherever they are used.
                 self._count(depth + 1, len(value))
                 for name, part in value.items():
                     if key == "patternProperties":

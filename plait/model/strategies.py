@@ -21,7 +21,7 @@ class Strategy:
 
     @property
     def early(self) -> bool:
-        """Whether it succeeds as soon as enough children have succeeded, and not only when all have ended."""
+        """Whether the fan-out succeeds as soon as enough children have succeeded, without waiting for the others."""
         return self.name == "quorum"
 
     def needed(self, total: int) -> int:
@@ -43,24 +43,25 @@ class Strategy:
 
 
 def fail_fast() -> Strategy:
-    """All must succeed: fails as soon as a child fails or is canceled."""
+    """All sub-jobs must succeed. The fan-out fails as soon as one fails or is canceled."""
     return Strategy("fail_fast")
 
 
 def collect_all() -> Strategy:
-    """Wait for all children. Never fails."""
+    """Wait for all sub-jobs. The fan-out never fails."""
     return Strategy("collect_all")
 
 
 def threshold(share: float) -> Strategy:
-    """At least this share, from 0 to 1, must succeed, rounded up. Waits for all, and fails as soon as it is impossible."""
+    """At least this share of the sub-jobs, from 0 to 1, must succeed; their number is rounded up. Waits for all sub-jobs, but fails as soon
+    as the share cannot be reached."""
     if type(share) not in (int, float) or not 0 <= share <= 1:
         raise InvalidArguments(f"threshold must be between 0 and 1, like 0.9, got {shown(share)}")
     return Strategy("threshold", share=Fraction(repr(share)))  # from its decimal form: 0.1 of 30 is exactly 3
 
 
 def quorum(count: int | Literal["majority"]) -> Strategy:
-    """This many must succeed: resumes as soon as they have, and fails as soon as it is impossible."""
+    """This many sub-jobs must succeed. The job resumes as soon as they have, and the fan-out fails as soon as the number cannot be reached."""
     if count != "majority" and (type(count) is not int or count < 1):
         raise InvalidArguments(f"quorum must be a number of sub-jobs of at least 1, or 'majority', got {shown(count)}")
     return Strategy("quorum", count=count)

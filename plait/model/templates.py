@@ -2,7 +2,7 @@
 Inserted values are not rendered again (T125), and text that is not a path stays unchanged.
 
 A string that is a single token becomes the value with its type; within other text a value is inserted as text. A path that does not
-exist is an error: a job with a missing value is worse than no job.
+exist is an error, because a job with a missing value is worse than no job.
 """
 
 import re
@@ -53,12 +53,12 @@ def has_token(template: Any) -> bool:
 
 
 def is_token(template: Any) -> bool:
-    """Whether it is a single token, which becomes the value with its type; other text with tokens stays text."""
+    """Whether the string is a single token, which becomes the value with its type. Other text with tokens stays text."""
     return isinstance(template, str) and _TOKEN.fullmatch(template) is not None
 
 
 class _Rendering:
-    """One rendering, with its remaining output size. The output is counted piece by piece, so that text above the limit is never built."""
+    """One rendering, with its remaining output size. The output is counted piece by piece, so that text longer than the limit is never built."""
 
     def __init__(self, scope: Mapping[str, Any]) -> None:
         self._scope = scope

@@ -36,7 +36,7 @@ def safely(make: Callable[[], str], otherwise: str) -> str:
 
 
 def is_text(value: object, *, most: int) -> bool:
-    """Whether it is text, neither empty nor too long. The value may be of any type."""
+    """Whether a value of any type is text that is neither empty nor too long."""
     return isinstance(value, str) and 1 <= len(value) <= most
 
 

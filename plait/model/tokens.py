@@ -1,4 +1,4 @@
-"""Secrets that plait issues: API keys, sessions, login links. Each has 256 random bits, so a plain hash cannot be searched."""
+"""Secrets that plait issues: API keys, sessions, login links. Each has 256 random bits, so a plain hash cannot be reversed by brute force."""
 
 import hashlib
 import secrets

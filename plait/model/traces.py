@@ -1,7 +1,7 @@
 """`traceparent` of W3C Trace Context: links a request, the jobs that it enqueued, and the jobs that these enqueue.
 
 A job's trace is not stored separately. An enqueue within a trace stores its `traceparent` as the job's correlation id, if the caller sets
-none. A job without one has a trace derived from its correlation id, else from its own id: the same wherever it is computed.
+none. The trace of any other job is derived from its correlation id or, without one, from its own id, so every process computes the same trace.
 """
 
 import re
@@ -28,7 +28,7 @@ def trace_of(job_id: UUID, correlation_id: str | None = None) -> Trace:
 
 
 def traceparent(job_id: UUID, attempt: int, correlation_id: str | None = None) -> str:
-    """The header for requests of an attempt: an attempt is a span of its job's trace."""
+    """The header for requests that an attempt sends. The attempt is a span of its job's trace."""
     trace = trace_of(job_id, correlation_id)
     return f"00-{trace.trace_id}-{_span(job_id, attempt)}-{'00' if trace.sampled is False else '01'}"
 

@@ -7,7 +7,7 @@
     connections.py  limits and timeouts of HTTP connections; listening.py: the server's address
     object_storage.py  bytes outside of the database (artifacts, archive): a directory or S3
     secrets.py      secrets of a process
-    warden.py       the process that runs one command and ends everything that it started
+    warden.py       the process that runs one command and ends all processes that the command started
 
 Nothing here connects to the database.
 """

@@ -1,6 +1,6 @@
 """Limits and timeouts of a server's HTTP connections. uvicorn has none for incomplete requests.
 
-Each connection is in one phase at a time. Phases that depend on the client have a timeout; the application has its own:
+Each connection is in one phase at a time. Phases that depend on the client have a timeout here; the application sets its own timeouts:
 
     header   until the headers of a request are complete, from the connection or from the first byte after a response
     body     until its body is complete
@@ -8,9 +8,9 @@ Each connection is in one phase at a time. Phases that depend on the client have
     stalled  the client does not read the response
     idle     between two requests
 
-When the total is reached, the connection that has been idle or without a complete header for longest is closed. If there is none, a new
-connection is answered with 503, except for health checks. One client has a share of the total; requests that a trusted proxy forwards are
-counted for each client by `plait.api.client_address` instead.
+When the total is reached, the connection that has been idle or without a complete header for the longest time is closed. If there is
+none, new connections get a 503, except for health checks. One client may use only a part of the total; requests that a trusted proxy
+forwards are counted for each client by `plait.api.client_address` instead.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from plait.runtime.settings import Network
 Phase = Literal["header", "body", "busy", "stalled", "idle"]
 
 RESERVE: Final = 64
-"""Connections above the total, which are served health checks only."""
+"""Connections above the total, which may only send health checks."""
 HEALTH: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 BACKLOG: Final = 512
 """Connections that the kernel queues until they are accepted. asyncio accepts this many at once, before any of them is checked."""
@@ -48,7 +48,7 @@ class Connections:
     body_s: float
     idle_s: float
     trusted: tuple[Network, ...] = ()
-    """Proxies are not clients: their connections count only for the total."""
+    """Proxies are not clients: their connections count only towards the total."""
 
     open: int = 0
     of_client: Counter[str] = field(default_factory=Counter)
@@ -70,7 +70,7 @@ class Connections:
         return type("LimitedConnection", (Connection,), {"all": self})
 
     def fit_files(self) -> None:
-        """Raise the process's limit of open files to what the total needs; if that is not allowed, lower the total."""
+        """Raise the process's limit of open files so that it suffices for the total; if that is not allowed, lower the total."""
         try:
             import resource  # Unix only
         except ImportError:
@@ -83,7 +83,7 @@ class Connections:
             self.total = min(self.total, most - min(FILES, most // 2))
 
     def enter(self, one: "Connection", phase: Phase) -> None:
-        self.watched.pop(one, None)  # to the end: the order is by age
+        self.watched.pop(one, None)  # moved to the end: ordered by age
         if phase in self._limits:
             self.watched[one] = one.loop.time() + self._limits[phase]
             if not self._sweeping:
@@ -94,7 +94,7 @@ class Connections:
         self.watched.pop(one, None)
 
     def make_room(self) -> bool:
-        """Close the connection that has waited for a request for longest; False if there is none."""
+        """Close the connection that has waited longest for a request; False if there is none."""
         for one in self.watched:
             if one.phase in ("idle", "header") and not one.expired:
                 one.expire()
@@ -158,7 +158,7 @@ class Connection(H11Protocol):
         self._look()
 
     def expire(self) -> None:
-        """The connection stayed in its phase for too long. The second time it is closed without waiting."""
+        """The connection was in its phase for too long. The second time, it is closed without waiting."""
         self.all.leave(self)
         if self.expired or self.phase == "stalled":
             self.transport.abort()
@@ -174,7 +174,7 @@ class Connection(H11Protocol):
         self.transport.close()
         self.all.watched[self] = (
             self.loop.time() + self.all.header_s
-        )  # close it then, even if the response was not sent
+        )  # then close it, even if the response was not sent
 
     def _look(self) -> None:
         """Determine the phase. A phase that continues keeps its timeout."""
@@ -229,7 +229,7 @@ def _answer(status: int, reason: bytes) -> bytes:
 
 
 def _set_timeouts(transport: asyncio.Transport, seconds: float) -> None:
-    """Let the kernel close a connection whose other side disappeared."""
+    """Let the kernel close a connection whose peer has disappeared."""
     found = transport.get_extra_info("socket")
     if (
         found is None
@@ -259,5 +259,5 @@ def is_trusted(address: Address, networks: Iterable[Network]) -> bool:
 
 
 def share_of(address: Address) -> str:
-    """The identity of a client for its limit: its address, or the /64 of an IPv6 address, since one machine may have all of them."""
+    """The identity of a client for its limit: its address, or the /64 network of an IPv6 address, since one machine may use all addresses in it."""
     return str(address) if address.version == 4 else str(ipaddress.ip_network((address, 64), strict=False))

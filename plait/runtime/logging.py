@@ -1,8 +1,8 @@
 """Structured logs: one JSON object per line for machines, readable lines on a terminal. A job's text cannot break out of its field,
 and secrets are redacted in all lines.
 
-Lines that are logged within a handler, by plait, by structlog or by Python's `logging`, include the job and attempt. These are looked up
-when a line is made, so that a handler that logs nothing costs nothing.
+Lines that are logged within a handler, by plait, by structlog or by Python's `logging`, include the job and attempt. Both are looked up
+when a line is logged, so a handler that logs nothing costs nothing.
 """
 
 import logging
@@ -65,7 +65,7 @@ def _take_in_python_logging(level: str, telling: list[Any], render: Any) -> None
 
 
 class _Handler(logging.StreamHandler[Any]):
-    """plait's handler, which is replaced when logs are configured again."""
+    """plait's log handler, which is replaced when logs are configured again."""
 
 
 def get_logger(name: str) -> Any:

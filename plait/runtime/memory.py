@@ -4,8 +4,9 @@ import gc
 
 
 def collect_seldom() -> None:
-    """For plait's own processes, after all imports. A busy worker creates and drops tens of thousands of tasks per second; the cyclic
-    garbage collector would scan them a hundred times per second and find nothing (a fifth of the worker's time, measured)."""
+    """Run the garbage collector rarely: for plait's own processes, after all imports. A busy worker creates and drops tens of
+    thousands of tasks per second; the cyclic garbage collector would scan them a hundred times per second and find nothing. That took
+    a fifth of the worker's time when measured."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)

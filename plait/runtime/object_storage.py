@@ -1,6 +1,5 @@
-"""Object storage outside of the database: in a directory, or in an S3 bucket (the extra `s3`).
-
-After `put` has returned, the object is complete, even after a crash. An object that was not stored completely does not exist.
+"""Object storage outside of the database: in a directory, or in an S3 bucket (requires the extra `s3`). When `put` has
+returned, the object is stored completely, and survives a crash. An object is never visible before it is complete.
 """
 
 import asyncio
@@ -85,7 +84,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _make(directory: Path) -> None:
-    """Create it and its parents, each synced to disk before anything is put into it."""
+    """Create a directory and its parents, each synced to disk before anything is put into it."""
     if directory.is_dir():
         return
     _make(directory.parent)

@@ -1,4 +1,4 @@
-"""Temporary failures: retry with exponential backoff and jitter, log one line when they begin and one when they are over.
+"""Temporary failures: retry with exponential backoff and jitter, and log one line when the failures begin and one when they end.
 
 Each loop of a service has a `Retry`. Loops that use the same database share its `Outage`, so that a database outage is one line in the
 log and not one for each loop and retry.
@@ -30,7 +30,7 @@ LONGEST_S: Final = 5.0
 
 
 class Outage:
-    """The time during which loops of a process cannot use their database. Threads may share it."""
+    """A period in which the loops of a process cannot use their database. Threads may share the object."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

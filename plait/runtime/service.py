@@ -1,7 +1,7 @@
 """The start/stop contract of a service, and the process that runs services until it gets a signal.
 
-A service runs until it is requested to stop, then finishes its work and returns. At the second request it stops immediately: it releases
-its jobs and returns. One process may run several services; if one of them fails, all are stopped.
+A service runs until a stop is requested, then finishes its work and returns. At the second request it stops immediately: it releases its
+jobs and returns. One process may run several services; if one of them fails, all are stopped.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ class Stop:
         self._gracefully = asyncio.Event()
         self._now = asyncio.Event()
         self.owns_process = False
-        """Whether the process runs only services, and may be ended if they cannot continue."""
+        """Whether the process runs only plait's services, so that it may be ended if they cannot continue."""
 
     def request(self) -> None:
         if self._gracefully.is_set():
@@ -78,7 +78,7 @@ class Service(Protocol):
 
 
 async def run_services(services: Sequence[Service], stop: Stop) -> None:
-    """Run services until `stop`. The first that ends or fails stops the others."""
+    """Run services until `stop`. When one of them ends or fails, the others are stopped."""
 
     async def run_one(service: Service) -> None:
         try:
@@ -123,7 +123,7 @@ class Signals:
         signal.set_wakeup_fd(self._wakeup_before)
         for number, handler in self._before.items():
             signal.signal(number, handler)
-        if self.received is None:  # else the thread watches until the process ends
+        if self.received is None:  # otherwise the thread watches until the process ends
             self._writer.close()
             self._thread.join(5)
             self._reader.close()
@@ -133,7 +133,7 @@ class Signals:
         return 0 if self.received is None else 128 + self.received
 
     def _handle(self, number: int, _frame: object) -> None:
-        """In addition to the wakeup descriptor, which other code may replace: asyncio does when a signal handler is added to its loop."""
+        """Used in addition to the wakeup descriptor, which other code may replace, as asyncio does when a signal handler is added to its loop."""
         with contextlib.suppress(OSError):
             self._writer.send(bytes([number | _HANDLED]))
 
@@ -151,7 +151,7 @@ class Signals:
                 for byte in data:
                     if (number := byte & ~_HANDLED) in _STOPPING:
                         (by_handler if byte & _HANDLED else by_descriptor).append(signal.Signals(number))
-            # Each signal arrives in both ways, unless one of them is blocked.
+            # Each signal arrives on both paths, unless one of them is blocked.
             for received in max(by_descriptor, by_handler, key=len)[told:]:
                 told += 1
                 self.received = received
@@ -170,7 +170,7 @@ _entered: list[Signals] = []
 
 
 def _in_copy() -> None:
-    """A forked copy must not forward its own signals to this process."""
+    """A forked copy must not forward the signals that it gets to this process."""
     if _entered:
         signal.set_wakeup_fd(-1)
         for number in _STOPPING:
@@ -235,7 +235,7 @@ def frame_of(thread: int | None) -> FrameType | None:
 
 
 def run_to_end(coroutine: Coroutine[Any, Any, T], *, loop_factory: Callable[[], asyncio.AbstractEventLoop]) -> T:
-    """Like `asyncio.run`. If code stops the loop under the services, the process ends before any outcome is recorded."""
+    """Like `asyncio.run`. If code stops the loop while services run, the process ends before any outcome is recorded."""
     with asyncio.Runner(loop_factory=loop_factory) as runner:
         main: list[asyncio.Task[Any] | None] = []
 

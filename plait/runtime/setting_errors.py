@@ -1,4 +1,4 @@
-"""The message for settings that are not valid: the variable, the accepted values, and the given one."""
+"""The message for settings that are not valid: the variable, the accepted values, and the given value."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,14 +28,14 @@ _LIMITS = {
 
 
 def explain(error: ValidationError, given: Mapping[str, Any]) -> str:
-    """One sentence for each setting. `given`: the settings that code has passed, which are named as there."""
+    """One sentence for each setting. `given`: the settings that code has passed, which are named as in the code."""
     return "; ".join(dict.fromkeys(_explain(one, given) for one in error.errors()))
 
 
 def _explain(one: ErrorDetails, given: Mapping[str, Any]) -> str:
     said = one["msg"].removeprefix("Value error, ")
     if not one["loc"]:
-        return said  # a validator of several settings, which names them
+        return said  # a validator of several settings: its message names them
     first = str(one["loc"][0])
     name = first if first in given else f"PLAIT_{first.upper()}"
     context = one.get("ctx", {})
@@ -50,5 +50,5 @@ def _explain(one: ErrorDetails, given: Mapping[str, Any]) -> str:
         return f"{name} {said}"
     else:
         accepted = said.removeprefix("Input should be ")
-    # A secret is never shown, whatever was given for it.
+    # The value of a secret is never shown.
     return f"{name} must be {accepted}" + ("" if "secret" in name.lower() else f", got {shown(one['input'])}")

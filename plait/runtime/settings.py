@@ -20,7 +20,7 @@ _ORIGIN: Final = re.compile(r"https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\
 
 Network = IPv4Network | IPv6Network
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
-"""No symmetric algorithm: a service that can verify a token could also create one."""
+"""No symmetric algorithms: with one, a service that can verify a token could also create one."""
 
 
 def _age(value: Any) -> timedelta | None:
@@ -89,7 +89,7 @@ class Settings(BaseSettings):
         description="timeout of plait's own statements in seconds; at most half of the lease",
     )
     wait_for_database: float = Field(
-        60, ge=0, description="seconds that a starting service waits for its database; 0: no wait"
+        60, ge=0, description="seconds that a starting service waits for its database; 0: it does not wait"
     )
     grace: float = Field(
         30, ge=0, description="graceful shutdown: seconds that running jobs may take to finish when a worker is stopped"
@@ -123,7 +123,7 @@ class Settings(BaseSettings):
     api_connections_per_client: int = Field(
         256,
         ge=1,
-        description="maximum number of connections of one client; behind a trusted proxy, of its concurrent requests",
+        description="maximum number of connections of one client; behind a trusted proxy, maximum number of its concurrent requests",
     )
     api_header_timeout: float = Field(10, gt=0, description="seconds for the headers of a request to arrive")
     api_body_timeout: float = Field(
@@ -234,7 +234,7 @@ class Settings(BaseSettings):
     )
 
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="minimum log level")
-    log_format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, else JSON")
+    log_format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, otherwise JSON")
 
     @property
     def heartbeat_s(self) -> float:
@@ -322,7 +322,7 @@ _LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def is_safe(url: str) -> bool:
-    """Whether the connection cannot be read on the network: https, or plain http on this machine."""
+    """Whether nobody on the network can read the connection: https, or plain http on this machine."""
     try:
         parts = urlsplit(url)
         local = parts.hostname in _LOCAL

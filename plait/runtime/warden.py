@@ -1,9 +1,9 @@
 """The warden of one command: a separate process that starts the command and ends everything that it started.
 
-It runs as a plain script, `python -I -S warden.py`, imports nothing of plait, and gets its orders from the worker on its standard input: one
-line of JSON says what to start. When the input ends, because the worker closes it or is gone, even by kill -9, everything the command has
-started is ended too. The warden is the reaper of its descendants, so that a child which forks twice or calls setsid is still its own
-(T102). It exits with the command's exit code, when none of its processes is left.
+It runs as a plain script, `python -I -S warden.py`, imports nothing from plait, and gets its instructions from the worker on its standard
+input: one line of JSON with the command to start. When the input ends, because the worker has closed it or has died, even by kill -9, all
+processes that the command has started are ended too. The warden adopts orphaned descendants (it is a subreaper), so a child that forks twice
+or calls setsid is found too (T102). It exits with the command's exit code when no process is left.
 
 The warden is two processes, a keeper and its child, since either may be killed, by an operator or because memory runs out. If the child
 dies, the keeper inherits its processes and ends them. If the keeper dies, the kernel signals the child, which ends them.
@@ -33,7 +33,7 @@ def main() -> int:
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # the worker decides; else the command could outlive its warden
+        signal.signal(number, signal.SIG_IGN)  # only the worker stops it; otherwise the command could outlive it
     keeper = os.getpid()
     warden = os.fork()
     if warden == 0:

@@ -1,4 +1,4 @@
-"""A step that a branch of a handler executes, from its call until the branch's own code continues."""
+"""A step that a branch of a handler is in, from the step's call until the branch's own code continues."""
 
 import asyncio
 from typing import Protocol
@@ -25,7 +25,7 @@ class Holder(Protocol):
     """The logger of the job and its attempt."""
 
     def keep(self, size: int) -> "asyncio.Future[bool] | None":
-        """The job waits. Returns a future of whether its handler continues here under a new lease; None if it is dropped now."""
+        """The job waits. Returns a future that tells whether the handler continues here under a new lease, or None if the handler is dropped now."""
 
     async def flush(self) -> None:
         """Send the handler's progress, info and state: they must be visible while the job waits."""
@@ -76,14 +76,14 @@ class Step:
         self.end: StepEnd | None = None
         self.number = 0
         self.ordered = False
-        """Whether others may end at the same time, so that its end has a place in the order."""
+        """Whether other steps may end at the same time, so that the order of their ends must be recorded."""
         self.ready = False
-        """Its end is recorded, and may be delivered in its turn."""
+        """The end is recorded and can be delivered when its turn comes."""
         self.delivered = False
 
     @property
     def awake(self) -> bool:
-        """Whether the handler's code continues from here by itself."""
+        """Whether the handler's code can continue from here without being woken."""
         return self.delivered
 
     def body(self) -> Branch:
@@ -104,12 +104,12 @@ class Step:
     def __exit__(self, *_: object) -> None:
         try:  # noqa: SIM105 - `suppress` would double the cost
             in_step.reset(self._token)
-        except ValueError:  # a frame ended by the garbage collector has no context of its own
+        except ValueError:  # a frame that the garbage collector closes runs in another context
             pass
         self._owner.leave(self)
 
 
 class Reading:
-    """A branch reads recorded data: this is not a step, but the ends of other steps wait for it."""
+    """A branch that reads recorded data. This is not a step, but no other step's end is delivered meanwhile."""
 
     awake = True

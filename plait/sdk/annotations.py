@@ -1,7 +1,7 @@
 """Type annotations: which library decodes their values from JSON.
 
 msgspec decodes what it can. pydantic's TypeAdapter decodes the rest by pydantic's rules: unions of dataclasses or pydantic models, discriminated unions, `Path`.
-An annotation that neither can decode is an error here, before any value of it exists. pydantic is imported only when it is needed.
+An annotation that neither can decode raises an error here, before there is any value to decode. pydantic is imported only when it is needed.
 """
 
 import dataclasses
@@ -82,7 +82,7 @@ def _adapter(kind: Any, reason: str) -> Any:
     except ImportError:
         raise Undecodable(f"{_shown(kind)} cannot be decoded from JSON: {reason}") from None
     try:
-        # Bytes in msgspec's format. Under another name, because pydantic rejects settings for a type that may have its own.
+        # Bytes in msgspec's format. The name differs because pydantic rejects settings for a type that may have its own.
         settings = ConfigDict(val_json_bytes="base64", ser_json_bytes="base64")
         new_type: Any = NewType
         return TypeAdapter(new_type("Value", kind), config=settings)

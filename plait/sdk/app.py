@@ -65,7 +65,7 @@ class Plait:
         data_dir: Path | str | None = None,
         settings: Settings | None = None,
     ) -> None:
-        """`url` of a Postgres server. Default: PLAIT_DATABASE_URL, else an embedded Postgres with its data in `data_dir`."""
+        """`url` of a Postgres server. Default: PLAIT_DATABASE_URL if it is set, otherwise an embedded Postgres with its data in `data_dir`."""
         self.settings = settings or Settings()
         self.target = Target(
             url or self.settings.database_url,
@@ -125,7 +125,7 @@ class Plait:
         **options: Unpack[TriggerOptions],
     ) -> Decorator:
         """Run a job on a schedule: a cron expression, or an interval with `every`. Use it above `@app.job`, or alone to define a job too. Default
-        time zone: the tenant's. `catch_up` is the policy for missed firings, `overlap` the policy while the last job still runs."""
+        time zone: the tenant's. `catch_up` is the policy for missed firings, `overlap` the policy for firings while the previous job is unfinished."""
         timing = schedule_settings(
             cron,
             every=every,
@@ -153,7 +153,7 @@ class Plait:
         conn: Any = None,
     ) -> UUID:
         """Send an event. Each matching trigger enqueues a job. With `conn=` the event is part of that transaction, and a rollback discards it.
-        With an `event_id` the call is idempotent: sending it again is the same event."""
+        With an `event_id` the call is idempotent: sending the event again has no effect."""
         event = NewEvent(self, name, data, tenant=tenant, correlation_id=correlation_id, event_id=event_id)
         return await event.emit(conn)
 
@@ -185,8 +185,8 @@ class Plait:
         timeout: float | str = 3600,
     ) -> Job[..., Any]:
         """Allow a program to run as a job. `argv` is text with `{{payload.…}}`, `{{job.id}}`, `{{job.attempt}}` and `{{tenant.id}}`; a nested
-        list is omitted if one of its values is not given. `schema` is the payload's JSON Schema, `env` lists the environment variables that the
-        program gets. The program is known to the workers only, not to the database."""
+        list is omitted if the payload lacks one of its values. `schema` is the payload's JSON Schema, `env` lists the environment variables
+        that the program gets. The program is known to the workers only, not to the database."""
         command = command_of(key, executable, argv, schema, env, description)
         return self._allow(command, queue=queue, retries=retries, timeout=timeout)
 
@@ -205,7 +205,7 @@ class Plait:
         timeout: float | str = 3600,
     ) -> list[Job[..., Any]]:
         """Allow the commands of a Click or Typer application, or `only` some of them. `db migrate` is the job `db.migrate`, and its options and
-        arguments are its payload. `executable` and `argv` start the application. Parameters in `fixed` are not set by payloads: they have a
+        arguments are its payload. `executable` and `argv` start the application. Payloads cannot set the parameters in `fixed`: each has a
         value, which may contain `{{tenant.id}}` and `{{job.id}}`, or None if the parameter is never passed."""
         commands = commands_of(application, executable, argv, prefix=prefix, only=only, fixed=fixed or {}, env=env)
         return [self._allow(command, queue=queue, retries=retries, timeout=timeout) for command in commands]
@@ -261,11 +261,12 @@ class Plait:
 
     @property
     def holder(self) -> str:
-        """This process in leader elections. It has a random part, because host names and pids repeat in containers, and two processes with one name would both lead."""
+        """The name of this process in leader elections. It has a random part, because host names and pids repeat in containers, and two
+        processes with the same name would both lead."""
         return f"{platform.node()}:{os.getpid()}:{self._boot}"
 
     def named_tenant(self, tenant: str | UUID | None) -> str | UUID | None:
-        """The tenant given here or for the whole app; None if the login decides."""
+        """The given tenant, or the app's tenant; None if the login determines it."""
         return self._tenant if tenant is None else tenant
 
     async def tenant_id(self, tenant: str | UUID | None = None) -> UUID:

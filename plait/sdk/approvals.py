@@ -36,9 +36,9 @@ async def approval_url(
     message: str | None = None,
     button: str = "Confirm",
 ) -> str:
-    """A URL that sends this job a signal when somebody opens it and presses the button, once. `wait_for_signal(signal)` then returns `payload`. Opening the
-    page alone has no effect, because mail programs and chats open links too. This is a step: a replay returns the same URL. `message` and `button` are shown on
-    the page. Workers need PLAIT_API_URL and PLAIT_SECRET_LINKS."""
+    """A URL that can be used once: when somebody opens it and presses the button, this job gets a signal. `wait_for_signal(signal)` then returns
+    `payload`. Opening the page alone has no effect, because mail and chat programs open links automatically. This is a step: a replay returns the
+    same URL. `message` and `button` are shown on the page. Workers need PLAIT_API_URL and PLAIT_SECRET_LINKS."""
     for name, text, most in (("signal", signal, 180), ("message", message, MAX_MESSAGE), ("button", button, 100)):
         if not (isinstance(text, str) and 1 <= len(text) <= most and is_storable(text)) and not (
             text is None and name == "message"

@@ -2,9 +2,9 @@
 
     {"$artifact":{"sha256":"…","size":5242880}}
 
-It is a reference only if the database has an artifact with that hash for that job. Any other JSON of this form is the user's own and is
-left unchanged. So nobody can read another job's data by writing a reference. The same content has the same reference, which idempotency
-keys depend on. Data is compared with its hash when it is read: different bytes are an error.
+This is a reference only if the database has an artifact with that hash for that job, so nobody can read another job's data by writing a
+reference. Any other JSON of this form is the user's own and is left unchanged. The same content has the same reference, which
+idempotency keys depend on. Data is compared with its hash when it is read; a mismatch is an error.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ class Artifacts:
         return msgspec.json.encode(_Reference(_What(sha256, len(data)))).decode()
 
     async def resolve(self, text: str, *, job_id: UUID, tenant_id: UUID, kind: Kind) -> str:
-        """The content of a reference; the text itself if it is not a reference."""
+        """The content that the text refers to; the text itself if it is not a reference."""
         sha256 = hash_in(text)
         if sha256 is None:
             return text

@@ -39,7 +39,7 @@ class Batches(Generic[T, R]):
         future: asyncio.Future[R] = loop.create_future()
         self._waiting.append((one, future))
         if self._flusher is None:
-            # In an empty context: it is not a task of the handler that comes first.
+            # In an empty context: the task must not belong to the handler that happens to write first.
             self._flusher = contextvars.Context().run(loop.create_task, self._flush())
         return future
 

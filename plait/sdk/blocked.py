@@ -1,7 +1,7 @@
 """Whether a task waits only for other tasks of its handler: with `gather`, `wait`, `TaskGroup`, `as_completed`, `wait_for`, `shield`, or directly.
 
-asyncio does not say what a task waits for, only on which future. Its combinators are recognised by that future's type, by its callbacks, or by the asyncio
-coroutine that awaits it. Anything else, such as a socket, a queue, an event or a timer, may wake the task at any time, so the task is not blocked.
+asyncio tells only which future a task awaits. Its combinators are recognised by the type of that future, by its callbacks, or by the asyncio coroutine
+that awaits it. Anything else, such as a socket, a queue, an event or a timer, may wake the task at any time, so the task is not blocked.
 """
 
 import asyncio

@@ -4,9 +4,9 @@ A branch is a task, named by the order of creation: `""` is the handler itself, 
 task that this one created. `gather`, `TaskGroup`, `wait_for` and similar functions create tasks through the loop's task factory, so they need no
 special support. Code that runs inside a step belongs to that step, including the tasks it creates.
 
-A branch is awake while its own code can run, and blocked while it waits. Inside one of plait's operations it counts as blocked, because the
-operation wakes it. After `SETTLED` turns of the loop with nothing awake, everything that follows from the last completion has happened:
-asyncio's callbacks (a finished task wakes the task that gathers it) take one turn each.
+A branch is awake while its own code can run, and blocked while it waits. Inside one of plait's operations it counts as blocked, because
+only the operation wakes it. After `SETTLED` turns of the loop in which no branch was awake, everything that follows from the last
+completion has happened: asyncio's callbacks (a finished task wakes the task that gathers it) take one turn each.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ class Branch:
         self.children = 0
         self.occurrences: dict[str, int] = {}
         self.unordered: tuple[Any, int] = (None, 0)
-        """The last unordered collection that its tasks were created from, and the number of tasks before it."""
+        """The last unordered collection from which this branch created tasks, and the number of its tasks before that."""
         self.inside: Any = None
         """The plait operation that it is in."""
 
@@ -77,7 +77,7 @@ class Branches:
         return list(self._of)
 
     def paths(self, tasks: "Iterable[asyncio.Future[Any]]") -> list[str]:
-        """The paths of the branches that these tasks are."""
+        """The paths of these tasks' branches."""
         return [self._of[task].path for task in tasks if isinstance(task, asyncio.Task) and task in self._of]
 
     def here(self) -> Branch:
@@ -104,7 +104,8 @@ class Branches:
         self._awake.add(branch)
 
     def any_awake(self) -> bool:
-        """Whether the code of any branch can run. Checks only branches that were awake before: a future wakes its branch."""
+        """Whether the code of any branch can run. Checks only branches that were awake before: another branch becomes awake when its future
+        wakes it."""
         for branch in list(self._awake):
             if not branch.awake:
                 self._awake.discard(branch)

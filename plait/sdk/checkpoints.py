@@ -21,7 +21,7 @@ class Checkpoints(Batches[Checkpoint, bool]):
         return self.add(checkpoint)
 
     async def _save_steps(self, checkpoints: Sequence[Checkpoint]) -> list[bool]:
-        # From one worker, except for a moment after it was declared lost and has registered again.
+        # All from one worker id, except briefly after the worker was declared lost and has registered again.
         positions: dict[int, list[int]] = {}
         for position, checkpoint in enumerate(checkpoints):
             positions.setdefault(checkpoint.lease.worker, []).append(position)

@@ -42,7 +42,7 @@ MAX_BYTES = 1024 * 1024
 MOST_BYTES = 256 * 1024 * 1024
 """Larger values are rejected without further checks."""
 MAX_DEPTH = 200
-"""The maximum nesting of lists and objects. Python can parse deeper nesting only if its stack happens to have room."""
+"""The maximum nesting of lists and objects. Whether Python can parse deeper nesting depends on the free space of its stack."""
 
 _PLAIN = (int, float, str, bool, type(None))
 """Defaults that can be encoded in place of the function's own."""
@@ -56,7 +56,7 @@ _REFUSED = (
 @dataclass(frozen=True, slots=True)
 class _Types:
     unset: bool
-    """Whether an argument has a default that only the function can provide."""
+    """Whether an argument's default has no JSON form, so that only the function can provide it."""
     arguments: msgspec.json.Decoder[Any]
     result: "_Result"
     adapted: Mapping[str, Any]
@@ -339,7 +339,7 @@ def encode(value: Any, *, what: str) -> str:
 
 
 def encode_signal(payload: Any) -> tuple[str, TooLarge | None]:
-    """The payload of a signal as text. If it is too large for a row, also the error, with which it can be stored as an artifact."""
+    """The payload of a signal as text. If it is too large for a row, also the TooLarge error, whose text can be stored as an artifact."""
     try:
         return encode(payload, what="the signal's payload"), None
     except TooLarge as large:

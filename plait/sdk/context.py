@@ -21,7 +21,7 @@ MAX_STATE = 65_536
 
 
 class NoCurrentJob(PlaitError):
-    """There is no current job here: `current()` works inside a handler that a worker runs, until that handler ends."""
+    """There is no current job here: call `current()` inside a handler that a worker runs, before the handler ends."""
 
 
 class Stream(Protocol):
@@ -31,7 +31,7 @@ class Stream(Protocol):
         """Append an item: any JSON value of at most 64 KiB. Returns when it is stored and visible to readers."""
 
     async def close(self) -> None:
-        """Close the stream: readers' loops end. By default it is closed when the job is final."""
+        """Close the stream, which ends its readers' loops. By default it is closed when the job is final."""
 
     def write_sync(self, item: Any) -> None:
         """Like `write`, for threads and `def` handlers."""
@@ -69,7 +69,7 @@ class Current:
 
     @property
     def trace_id(self) -> str:
-        """The W3C Trace Context trace id: of the trace in which the job was enqueued, else a new one."""
+        """The W3C Trace Context trace id: that of the trace in which the job was enqueued, or a new one."""
         return trace_of(self.job_id, self.correlation_id).trace_id
 
     @property
@@ -107,7 +107,7 @@ class Current:
         self.report(given)
 
     def info(self, **values: Any) -> None:
-        """Report values by name. In a workflow they are merged upwards: children's numbers are added up, a parent's own keys win. Cheap, like
+        """Report values by name. In a workflow they are merged upwards: numbers of children are added up, and a parent's own keys take precedence. Cheap, like
         `progress()`. Read them with `handle.tree_info()`."""
         for name, value in values.items():
             if not isinstance(value, str | int | float | None) or (
@@ -117,8 +117,8 @@ class Current:
         self.report({"info": {key: clean(v, MAX_MESSAGE) if isinstance(v, str) else v for key, v in values.items()}})
 
     def state(self, value: Any) -> None:
-        """Set the job's state, which others read with `handle.state()`: any JSON value of at most 64 KiB. It stays until it is set again, also by
-        the next attempt and after the job has ended. Cheap, like `progress()`; readers may miss intermediate values."""
+        """Set the job's state, which others read with `handle.state()`: any JSON value of at most 64 KiB. It is kept until this or a later
+        attempt sets it again, even after the job has ended. Cheap, like `progress()`; readers may miss intermediate values."""
         text = encode(value, what="the job's state")
         if len(text.encode()) > MAX_STATE:
             raise InvalidArguments(
@@ -191,7 +191,7 @@ def ended(job_id: object, attempt: int) -> str:
 
 
 class _Copy:
-    """The attempt in a forked copy of a process that runs a handler: the job stays with the original."""
+    """The attempt as seen by a forked copy of a process that runs a handler: only the original process owns the job."""
 
     def current(self) -> Current:
         raise NoCurrentJob(

@@ -12,8 +12,8 @@ from plait.sdk.durable import durable
 async def continue_as_new(*args: Any, **kwargs: Any) -> NoReturn:
     """End this run and start the same job again with these arguments and an empty history. Never returns.
 
-    The job keeps its id, so handles, the dedupe key and unread signals stay with it. Its attempts count from zero again. Other tasks of the handler are dropped,
-    as when it returns; sub-jobs of open fan-outs are canceled. Spawned children stay children of the job. Follow-ups (`after`) are those of the last run.
+    The job keeps its id, so handles, the dedupe key and unread signals stay with it. Its attempts count from zero again. The handler's other tasks are canceled,
+    as when it returns, and so are the sub-jobs of open fan-outs. Spawned children stay children of the job. Only the follow-ups (`after`) of the last run are enqueued.
     """
     owner = durable()
     outer = in_step.get()
@@ -27,7 +27,7 @@ async def continue_as_new(*args: Any, **kwargs: Any) -> NoReturn:
         payload = await owner.artifacts.keep(
             large, job_id=owner.lease.job_id, tenant_id=owner.tenant_id, kind="payload"
         )
-    # A step that is never recorded: it begins when the replay is over, and is rejected while the handler is dropped.
+    # This step is never recorded. It ensures that the replay is over, and fails if the handler is being dropped.
     with await owner.begin("continue_as_new", "call"):
         async with owner.delivery.undelivered() as steps:
             await owner.suspend(lambda: owner.store.workflows.continue_as_new(owner.lease, payload, steps), keep=False)

@@ -29,7 +29,7 @@ class Definition:
     priority: int
     max_attempts: int
     retries: int | None
-    """As given; None if the definition does not set it, and a sub-job takes its parent's."""
+    """As given. None if the definition does not set it; a sub-job then inherits its parent's."""
     timeout_s: float
     backoff: Backoff
     limits: Limits
@@ -46,7 +46,7 @@ class Definition:
     sensitive: tuple[str, ...] | None = None
     """Fields that are hidden from viewers and operators: names, or ends of paths."""
     cancel_grace_s: float | None = None
-    """How long its handlers may clean up after a cancellation; None: they end immediately."""
+    """How long its handlers may clean up after a cancellation. None: they end immediately."""
     deadline_s: float | None = None
     """The deadline of the whole job, including waits and retries; None: no deadline."""
     defaults: str = field(init=False, repr=False, default="")
@@ -102,7 +102,7 @@ class Definition:
         return " ".join((self.function.__doc__ or "").split()) if self.connector else None
 
     def limit_key_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-        """The limit key of a call: an argument's value, or the result of the given function of the arguments."""
+        """The limit key of a call: the value of an argument, or the result of the `key` function."""
         if self.limit_key is None:
             return None
         key = (
@@ -134,9 +134,9 @@ class JobOptions(TypedDict, total=False):
     priority: int
     """Lower runs first. Default: 100."""
     retries: int | None
-    """n retries allow n + 1 attempts. Default: 4; for a sub-job, its parent's."""
+    """n retries allow n + 1 attempts. Default: 4; for a sub-job, its parent's value."""
     timeout: float | str
-    """Time limit of one attempt, between two waits. Default: one hour."""
+    """Time limit of one attempt; a durable wait starts it again. Default: one hour."""
     backoff: Backoff | None
     """Exponential backoff between attempts. Default: `Backoff()`."""
     max_running: int | None
@@ -152,13 +152,13 @@ class JobOptions(TypedDict, total=False):
     isolation: Literal["process"] | None
     """`"process"` runs the handler in a separate process, which a timeout can kill. Default: on the event loop (`async def`) or in a thread."""
     child_mode: ChildMode
-    """Children that it spawns run `"concurrent"` or `"serial"`, one at a time. Default: `"concurrent"`."""
+    """The children that it spawns run `"concurrent"`, or `"serial"`: one at a time. Default: `"concurrent"`."""
     on_child_failure: OnChildFailure
-    """After the failure of a child, the other children `"continue"`, or `"stop"`: those that have not started are canceled. Default: `"continue"`."""
+    """After a child has failed, the other children `"continue"`, or `"stop"`: those that have not started are canceled. Default: `"continue"`."""
     allow_nested: bool
     """Whether its children may spawn children. Default: True."""
     cancel_on_parent_failure: bool
-    """Whether children that run are canceled too when it fails. Default: False."""
+    """Whether running children are canceled too when the job fails. Default: False."""
     search_keys: Sequence[str] | None
     """Arguments, or paths in them, that jobs can be searched by, with an index."""
     sensitive: Sequence[str] | None

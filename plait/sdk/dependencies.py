@@ -1,11 +1,11 @@
 """Results of the jobs that a job waited for: `dependencies()`, and the result that a chain passes on.
 
-A link of a chain is stored before the result that it will receive exists. Its payload names the argument that receives it:
+A link of a chain is stored before the result that it will receive exists. Its payload names the argument for that result:
 
     {"$previous":"numbers","factor":10}
 
-No handler's own arguments decode from this, so only such a payload costs a query. It stands for a result only if the job waited for another job; any other
-JSON of this form does not fit the signature.
+No handler has an argument with this name, so only such payloads cost a query. The marker is replaced only if the job waited for another job; otherwise the
+payload does not fit the signature and is an error.
 """
 
 from typing import Any

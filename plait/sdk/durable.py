@@ -4,8 +4,8 @@ A handler becomes durable by the operations that it calls: `call`, `fan_out`, `s
 its name and its occurrence there. The result of a step is recorded before the handler receives it. When the job resumes, after a wait or a crash, its handler runs
 from its start, and recorded steps return what they returned before, without being run.
 
-The ends of steps reach the handler one at a time, in a fixed order, each after everything that follows from the previous one has happened (see branches.py). That
-order is recorded, and a replay uses the same order. So the same things happen again, however the handler combines its tasks.
+The ends of steps are delivered to the handler one at a time, each after everything that follows from the previous one has happened (see branches.py). Their order
+is recorded, and a replay uses the same order, so the handler behaves the same way, however it combines its tasks.
 
 The job is suspended only when nothing in it can make progress: every branch waits for a time, a signal or a fan-out. All its waits are stored in
 one statement. While anything else is running, the job keeps its slot, and the ends of its waits are delivered here.
@@ -37,7 +37,7 @@ REFUSALS: Final = 1000  # a handler that keeps running after its job was suspend
 NESTED: Final = ("call", "transaction", "version", "spawn", "after")
 """Steps that may be nested in another one."""
 UNWIND_S: Final = 5.0
-"""How long the remaining tasks of a finished handler may take to end."""
+"""How long the remaining tasks of a finished handler may take to stop."""
 
 
 class Durable:
@@ -79,7 +79,7 @@ class Durable:
         self._refused = 0
         self._canceling = False
         self._gone = False
-        """The job is suspended, or the lease is lost: the handler can do nothing more."""
+        """Whether the job is suspended or the lease is lost, so that the handler can do nothing more."""
 
     async def begin(self, name: str, kind: StepKind) -> Step:
         """The next step with this name in the running branch. Returns when it may run, or when its recorded end was delivered."""
@@ -147,13 +147,13 @@ class Durable:
 
     async def _load(self) -> History:
         rows = await until_sent(lambda: self.store.workflows.resume_steps(self.lease))
-        if rows is None:  # else it would start from the beginning and repeat another worker's steps
+        if rows is None:  # otherwise it would start from the beginning and repeat another worker's steps
             await self.stop_for("stale")
         self._size += sum(len(row.value) for row in rows if row.value)
         return History(rows, lambda row: until_sent(lambda: self.store.workflows.step_values(self.lease, row)))
 
     async def record(self, step: Step, write: Callable[[int], Awaitable[T]]) -> T:
-        """Record the end of a step; returns when it is this end's turn to reach the handler."""
+        """Record the end of a step. Returns when this end can be delivered to the handler."""
         number = self.delivery.reserve(step)
         try:
             result = await write(number)
@@ -190,7 +190,7 @@ class Durable:
             await self.stop_for("stale")
 
     async def fail(self, step: Step, error: Exception) -> NoReturn:
-        """A step has failed: the handler receives its error in its turn. The error is recorded only if the handler continues after it: an error that ends
+        """A step has failed: its error is delivered to the handler in order. The error is recorded only if the handler continues after it: an error that ends
         the attempt must not be replayed in the next one."""
 
         async def write(number: int) -> None:
@@ -212,7 +212,7 @@ class Durable:
         return self.delivery.used or not (await self.load()).is_empty
 
     async def send_early(self, name: str, send: Callable[[], Awaitable[list[UUID]]]) -> list[UUID]:
-        """Send something before the first step. If the handler calls a step later, it is recorded with that step."""
+        """Send something before the first step. If the handler calls a step later, the call is recorded together with that step."""
         self._seq += 1
         key = self.branches.here().key(name, self._seq)
         ids = await send()
@@ -239,7 +239,7 @@ class Durable:
         fan_out_id: UUID | None = None,
         ended: int | None = None,
     ) -> tuple[str | None, str | None]:
-        """Wait for something that the database completes: its value and its error. Returns immediately if it is recorded."""
+        """Wait for something that the database completes. Returns its value and its error, immediately if they are recorded."""
         row, key, delivery = step.row, step.key, self.delivery
         if row is not None and row.finished is not None:
             return row.value, row.error
@@ -270,7 +270,7 @@ class Durable:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """The branch reads something that is recorded: the ends of other steps wait until it has."""
+        """The branch reads recorded data. No other step's end is delivered meanwhile."""
         branch, reading = self.branches.here(), Reading()
         branch.inside = reading
         token = in_step.set(reading)
@@ -290,7 +290,7 @@ class Durable:
             await self._record_the_rest()
         await self.holder.flush()  # the handler's progress must be visible while the job waits
         first, steps, waits, abandoned = self.delivery.expect()
-        self.holder.suspended = suspend  # the heartbeat must not take that for a lost lease (T15)
+        self.holder.suspended = suspend  # the heartbeat must not mistake this for a lost lease (T15)
         try:
             send = partial(self.store.workflows.await_steps, self.lease, waits, abandoned, next_number=first)
             status, ends, next_s = await until_sent(partial(send, suspend=suspend))
@@ -376,7 +376,7 @@ class Durable:
 
     async def stop_for(self, status: Suspension) -> NoReturn:
         """The lease is lost, or a cancellation was requested: cancel the handler now."""
-        # Else the handler has ended, and this is a task that it left behind.
+        # Otherwise the handler has ended, and this is a task that it left behind.
         if not self.holder.suspended and not self.holder.over:
             if status == "stale":
                 self.refuse()

@@ -25,7 +25,7 @@ class DurableRuntime:
         real_time: bool = True,
         settings: Settings | None = None,
     ) -> None:
-        """`real_time`: whether the database's clock runs; in a test it may stand still, and deadlines with it."""
+        """`real_time`: whether the database's clock is running. A test may stop it, and then deadlines do not expire either."""
         self.store = store
         self.artifacts = artifacts
         self.definitions = definitions
@@ -38,7 +38,7 @@ class DurableRuntime:
         self.node = node
         self.real_time = real_time
         self.keep: Callable[[Any, int], asyncio.Future[bool] | None] = lambda _run, _size: None
-        """Keeps the handler of a suspended job of the given size in memory; see plait.worker.cached_handlers."""
+        """Keeps a suspended job's handler, whose history has the given size, in memory; see plait.worker.cached_handlers."""
         self.flush: Callable[[Any], Awaitable[None]] = _nothing
         """Sends a run's progress, info and state."""
 

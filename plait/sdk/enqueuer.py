@@ -1,6 +1,6 @@
 """Enqueues of one process: concurrent calls share one statement, and each returns after its commit.
 
-Calls that arrive during a statement are batched for the next one, so a single caller waits for nothing and many callers share one
+Calls that arrive during a statement are batched for the next one, so a single caller is not delayed and many callers share one
 round trip. Enqueues in a caller's own transaction do not come through here.
 
 A user's open transaction can lock a key, a quota or a job that an enqueue needs. The owner of that transaction may wait for us at the
@@ -30,8 +30,7 @@ MAX_SPECIAL = 10_000
 PAUSES_S = (0.05, 0.25, 1.0)
 """Delays before each repetition of a statement whose reply was lost."""
 PATIENCE_S = 5.0
-"""No repetition begins after this time, except the first: a dead connection is noticed only after its statement was not answered
-for a long time."""
+"""No repetition begins after this time, except the first: a statement on a dead connection fails only after a long time."""
 TRANSIENT = frozenset({"40001", "40P01", "55P03", "23505"})
 """Serialization failure, deadlock, lock timeout: the server rolled everything back, so the statement can be retried."""
 MAX_WAIT_S = MAX_WAIT_MS / 1000
@@ -40,7 +39,7 @@ LANE_WAIT_MS = 10
 """How long one blocked job may delay a statement with many jobs."""
 PARKED_PAUSE_S = 0.1
 MAX_RETRIES = 2
-"""How many parked jobs are retried at once: the other connections are for jobs that can be stored."""
+"""How many parked jobs are retried at the same time. The other connections are left to jobs that are not blocked."""
 
 T = TypeVar("T")
 
@@ -68,9 +67,9 @@ class Enqueuer:
         """Lanes, by whether their jobs may have to wait for other transactions."""
         self._flushers: dict[bool, asyncio.Task[None]] = {}
         self._special: set[tuple[str, UUID | None]] = set()
-        """Definitions and tenants whose jobs could not use the fast path: they skip it from now on."""
+        """Definitions and tenants whose jobs could not use the fast path. Their jobs no longer try it."""
         self._parked: dict[Hashable, list[_Waiting]] = {}
-        """Parked jobs by what another transaction locks: their key or dependency, or a tenant's id for its quota."""
+        """Parked jobs, by the thing that another transaction locks: their key or dependency, or the id of the tenant whose quota is locked."""
         self._parkings: set[asyncio.Task[None]] = set()
         self._retries = asyncio.Semaphore(MAX_RETRIES)
 
@@ -86,7 +85,7 @@ class Enqueuer:
             self._lanes[lane].append(waiting)
             if lane not in self._flushers:
                 self._flushers[lane] = asyncio.get_running_loop().create_task(self._flush(lane))
-        # A canceled caller leaves: before the statement is sent its job is dropped; after that it may be stored.
+        # If the caller is canceled before the statement is sent, its job is dropped; later, the job may be stored.
         return await waiting.future
 
     async def enqueue_many(self, parts: Iterator[list[NewJob]]) -> None:

@@ -1,7 +1,7 @@
 """Fan-out and fan-in: enqueue many sub-jobs, wait for them without holding a worker, and resume with their results.
 
-Sub-jobs inherit tenant, root and correlation id from their parent. Other options come from the first that sets them: the sub, the
-fan-out, the sub's definition. The retries default to the parent's.
+Sub-jobs inherit tenant, root and correlation id from their parent. Each other option comes from the first of these that sets it:
+the sub-job, the fan-out, the sub-job's definition. The retries default to the parent's.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ PAGE = 2000
 MAX_FAILURES = 1000
 """The maximum number of failures that the error of a stream lists, so that it does not hold all of them."""
 BREATH = 1000
-"""After creating this many sub-jobs, other tasks on the loop may run."""
+"""After this many sub-jobs are created, other tasks on the loop may run."""
 
 
 async def fan_out(
@@ -93,7 +93,7 @@ async def fan_out_stream(
     """Like `fan_out`, one result at a time, in the order in which sub-jobs end. The order is recorded: a replay sees the same.
 
     Default strategy: `collect_all()`, so each result has its own status. Memory holds one page of 8 MB. Each time the job resumes, it reads
-    the stream from its start, so it does not resume for every result, but when the number of results has grown by a quarter.
+    the stream from its start. Therefore it does not resume for every result, but each time the number of results has grown by a quarter.
     """
     given = Options(queue=queue, priority=priority, retries=retries, timeout=sub_timeout)
     opened = await _open(
@@ -146,14 +146,14 @@ class Opened:
                 yield result
 
     async def page(self) -> AsyncIterator[Result[Any]]:
-        """The next results. Each is decoded in its turn, and then no longer held here."""
+        """The next results. Each is decoded when it is returned, and then no longer held here."""
         workflows, job_id = self._owner.store.workflows, self._owner.lease.job_id
         limit = min(PAGE, self.ended - self.position) if self._streamed else PAGE
         with self._owner.reading():
             rows = await until_sent(
                 lambda: workflows.gather(job_id, self._id, after=self.position, limit=limit, most_bytes=PAGE_BYTES)
             )
-        # Fewer rows than requested, and too small for the size limit even with four bytes per character: there are no more.
+        # Fewer rows than requested, and below the size limit even at four bytes per character: there are no more.
         size = sum(len(row.result or "") + len(row.error or "") for row in rows)
         self._read = len(rows) < limit and 4 * size < PAGE_BYTES
         rows.reverse()
@@ -171,7 +171,7 @@ class Opened:
             return replace(row, result=await kept)
 
     async def join(self, ended: int | None) -> None:
-        """Wait until this many have ended, or it is decided. This is a step, so that a replay reads the same number."""
+        """Wait until this many children have ended, or the fan-out is decided. This is a step, so that a replay reads the same number of results."""
         with await self._owner.begin(f"{self._name} join", "join") as step:
             stands, _ = await self._owner.wait(step, fan_out_id=self._id, ended=ended)
             self.decide(stands)
@@ -222,7 +222,7 @@ async def _open(
     *,
     streamed: bool = False,
 ) -> Opened | None:
-    """Open the fan-out and wait; if it is recorded already, wait for its rest. None if there are no sub-jobs (T20)."""
+    """Open the fan-out, unless it is already recorded, and wait for it. None if there are no sub-jobs (T20)."""
     if not isinstance(strategy, Strategy):
         raise InvalidArguments(
             f"strategy must be fail_fast(), collect_all(), threshold(share) or quorum(count), got {shown(strategy)}"
@@ -291,7 +291,7 @@ async def _read(owner: Durable, given: Options, subs: Iterable[Sub], *, keep: bo
     for asked in subs:
         if not isinstance(asked, Sub):
             raise InvalidArguments(f"fan_out arguments must be sub(job, …), got {type(asked).__name__}")
-        key = (id(asked.job), id(asked.options))  # these ids are not reused meanwhile: the kind references both
+        key = (id(asked.job), id(asked.options))  # not reused meanwhile: the kind references both objects
         kind = kinds.get(key) or kinds.setdefault(key, SubKind(owner, asked, given))
         large: TooLarge | None = None
         try:

@@ -22,7 +22,7 @@ class First:
 
 
 async def first(*waits: Awaitable[Any], **named: Awaitable[Any]) -> First:
-    """Wait for the first of these to end: signals, sleeps, fan-outs, jobs, or any other awaitable. If it raises, that is raised.
+    """Wait for the first of these to end: signals, sleeps, fan-outs, jobs, or any other awaitable. If it raises an error, so does this call.
 
     The others are canceled: a branch receives CancelledError, and the sub-jobs of a fan-out are canceled too (unless it was opened with
     `cancel_remaining=False`). Returns when they have ended. A replay has the same winner.

@@ -34,7 +34,7 @@ class Follower:
     async def stream(
         self, job_id: UUID, tenant_id: UUID, name: str, *, after: int = 0
     ) -> AsyncIterator[tuple[int, str]]:
-        """The items of a stream after the given number, each with its number, as JSON text. Ends with the stream."""
+        """The items of a stream after the given number, each with its number, as JSON text. Ends when the stream does."""
         if not (type(after) is int and 0 <= after < 2**31):
             raise InvalidArguments(f"after must be the number of an item, got {shown(after)}")
         while True:

@@ -31,7 +31,7 @@ TREE_PAGE = 10_000
 
 
 class Handle(LiveHandle, Generic[R]):
-    """An enqueued job: wait for its result, cancel it, send it signals. `id` is the job's id. `deduplicated`: another job already has the given
+    """An enqueued job: wait for its result, cancel it, send it signals. `id` is the job's id. `deduplicated`: another job already had the given
     key, and this handle refers to that job.
 
     It uses the app's own connections: a job enqueued with `conn=` is visible to it after the commit. All methods raise NotFound if there is no such job.
@@ -66,7 +66,7 @@ class Handle(LiveHandle, Generic[R]):
         return await jobs.cancel(self.id, tenant_id=await self._tenant_id(), reason=reason)
 
     async def retry(self, *, drop_steps: bool = False) -> Status:
-        """Retry a final job, with all its attempts. A succeeded job cannot be retried: IllegalMove. A durable function resumes after its last
+        """Retry a final job; its attempts count from zero again. A succeeded job cannot be retried: IllegalMove. A durable function resumes after its last
         successful step, or restarts from the beginning with `drop_steps`."""
         jobs = (await self._app.store()).jobs
         return await jobs.retry(self.id, tenant_id=await self._tenant_id(), drop_steps=drop_steps)
@@ -91,7 +91,7 @@ class Handle(LiveHandle, Generic[R]):
         return nodes
 
     async def tree_info(self) -> dict[str, Any]:
-        """The merged `current().info(…)` of the job and all its descendants: numbers are added up, a parent's own keys win."""
+        """The merged `current().info(…)` of the job and all its descendants: numbers are added up, and a parent's own keys take precedence."""
         nurseries = (await self._app.store()).nurseries
         return await nurseries.job_info(self.id, tenant_id=await self._tenant_id())
 

@@ -1,7 +1,7 @@
 """The recorded history of a durable function: its steps by branch, and the order in which their ends reached the handler.
 
 The handler must call the same steps in each branch in every run. Branches may overtake each other: only the order within one branch is compared. Ends are
-delivered in the recorded order, so that a race has the same winner again.
+delivered in the recorded order, so that a race always has the same winner.
 """
 
 from collections import deque
@@ -22,15 +22,15 @@ NESTED = "/"
 Key = tuple[str, str, int]
 Values = Callable[[StepRow], Awaitable["dict[Key, str] | None"]]
 PAGES = 2
-"""The number of pages of values to hold: branches may be at different places of the history."""
+"""The number of pages of values to hold: branches may be at different places in the history."""
 
 
 class History:
     def __init__(self, rows: Iterable[StepRow] = (), more: Values | None = None) -> None:
-        """`more` loads values that were omitted from the rows: of a step, and of those after it."""
+        """`more` loads values that were omitted from the rows, for one step and those after it."""
         self._rows: dict[Key, StepRow] = {}
         self._left: dict[str, dict[Key, StepRow]] = {}
-        """Steps that have not been called in this run, by branch, in the order in which they were called before."""
+        """Steps that this run has not called yet, by branch, in the order in which they were called before."""
         ended: list[StepRow] = []
         self.last_number = self.last_seq = 0
         for row in rows:
@@ -56,8 +56,8 @@ class History:
 
     @property
     def replaying(self) -> bool:
-        """Whether the handler has not reached its last position yet. New steps wait for that: in the last run they may have been canceled by an
-        end that is still to be delivered."""
+        """Whether the handler has not yet reached its last recorded position. New steps wait until it has: an end that is still to be delivered
+        may have canceled them in the last run."""
         if not self._ended and not self.pending and not any(self._left.values()):
             self._ended = True
         return not self._ended
@@ -79,7 +79,7 @@ class History:
         self._ended = True
 
     def left(self, branch: str) -> bool:
-        """Whether this branch was further in an earlier run than it is now."""
+        """Whether this branch got further in an earlier run than it is now."""
         return bool(self._left.get(branch))
 
     def has(self, branch: str, name: str) -> bool:

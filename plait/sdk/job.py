@@ -32,7 +32,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 PART = 1000
-"""The number of jobs to encode while the database stores as many."""
+"""The number of jobs to encode while the database stores the same number."""
 FIRST_PARTS = (100, 100, 200, 400, 800)
 """The size of the first part, if there are several: small, so that the database can start early."""
 
@@ -45,7 +45,7 @@ class App(Connected, Protocol):
 
 
 class Job(Generic[P, R]):
-    """A job definition, made by `@app.job`. Enqueue it, or call it like the function that it is."""
+    """A job definition, made by `@app.job`. Enqueue it, or call it as a plain function."""
 
     def __init__(
         self, app: App, definition: Definition, function: Callable[P, Any], options: Options | None = None
@@ -275,7 +275,7 @@ class Job(Generic[P, R]):
             definition=definition.name,
             payload=definition.codec.encode_call(args, kwargs) if payload is None else payload,
             tenant_id=tenant_id,
-            # Options that this call does not set are decided by the database: from the definition and an operator's overrides.
+            # The database sets the options that this call does not: from the definition and an operator's overrides.
             queue=options.queue,
             priority=options.priority,
             max_attempts=None if options.retries is None else options.retries + 1,
@@ -320,7 +320,7 @@ def _call(call: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 
 class Decorator:
-    """The type of `@app.job(…)`: preserves the function's signature."""
+    """The type of `@app.job(…)`, which preserves the function's signature."""
 
     @overload
     def __call__(self, job: Job[P, R], /) -> Job[P, R]: ...

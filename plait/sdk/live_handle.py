@@ -1,4 +1,4 @@
-"""A running job, as others see it and talk to it: signals, updates, state and streams."""
+"""Communication with a running job: signals, updates, state and streams."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
@@ -41,7 +41,7 @@ class Connected(Protocol):
 
 
 class LiveHandle:
-    """The part of a handle that is for running jobs."""
+    """The part of a handle that communicates with a running job."""
 
     # Set by Handle itself: a call of super() for each of 50,000 handles is a measurable part of enqueue_many.
     _app: Connected
@@ -125,7 +125,7 @@ class LiveHandle:
         type: Any = Any,  # noqa: A002 - reads well where it is used
     ) -> Any:
         """The job's state, as set by its handler with `current().state(…)`; None if it is not set. `wait_for`: a value, or a function of the state;
-        returns when the state equals the value, or the function is true for it. Raises TimeoutError, or StateNotReached if the job ends first.
+        returns when the state equals the value, or when the function returns true for the state. Raises TimeoutError, or StateNotReached if the job ends first.
         `type` validates and decodes the state."""
         timeout_s = None if timeout is None else seconds(timeout, what="timeout")
         limit = asyncio.timeout(timeout_s)

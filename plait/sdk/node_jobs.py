@@ -1,4 +1,4 @@
-"""Node jobs: a part on every node, then, once a quorum has finished, an action of the leader.
+"""Node jobs: a part that runs on every node and then, once a quorum has finished, an action of the leader.
 
     @app.node_job(quorum="majority", quorum_timeout="10s")
     async def compact(table: str) -> int: ...                             # on every active node
@@ -54,14 +54,14 @@ class PartOptions(TypedDict, total=False):
 
 
 class NodeOptions(PartOptions, total=False):
-    """The options of a node job, besides `name`, `queue`, `priority`, `retries`, `timeout` and `backoff`, which are as for `@app.job`."""
+    """The options of a node job, in addition to `name`, `queue`, `priority`, `retries`, `timeout` and `backoff`, which are the same as for `@app.job`."""
 
     quorum: int | Literal["majority", "all"]
     """How many nodes must have finished before the leader acts. Default: `"majority"`."""
     quorum_timeout: float | str
     """Time after which the job is decided without a quorum. Default: 10 seconds."""
     on_timeout: OnTimeout
-    """After that time, the leader acts anyway (`"proceed"`), or the job fails (`"fail"`). Default: `"proceed"`."""
+    """After `quorum_timeout`, the leader acts anyway (`"proceed"`), or the job fails (`"fail"`). Default: `"proceed"`."""
     on_node_failure: OnNodeFailure
     """A failed node fails the job (`"fail"`), or is ignored (`"tolerate"`). Default: `"fail"`."""
 
@@ -73,7 +73,7 @@ class NodeResult(Generic[T]):
     node: str
     job_id: UUID
     status: Status | None
-    """None: the node was late, and its outcome is unknown."""
+    """None if the node was late: its outcome is unknown."""
     value: T | None = None
     error: str | None = None
 
@@ -84,7 +84,7 @@ class NodeResult(Generic[T]):
 
 
 class Nodes(tuple[NodeResult[T], ...]):
-    """The results of all nodes of a job, by name, including late ones. `rule` is why the leader may act: quorum or timeout."""
+    """The results of all nodes of a job, by name, including late ones. `rule` tells why the leader may act: `quorum` or `timeout`."""
 
     needed: int
     rule: Rule | None
@@ -142,7 +142,7 @@ def leading(on_node: Callable[..., Any], on_leader: Callable[..., Any] | None) -
 
     async def lead(**arguments: Any) -> Any:
         nodes = await gather()
-        if on_leader is None:  # the database settles such a job; but it may have had an action when it was enqueued
+        if on_leader is None:  # this job had an action when it was enqueued: otherwise the database settles it
             return nodes.values()
         if nodes.rule == "timeout":
             done = sum(result.ok for result in nodes)

@@ -20,7 +20,7 @@ class Portal:
 
     @property
     def alive(self) -> bool:
-        """Whether its thread runs. A forked process has the portal's memory but not its thread, and a call would wait forever."""
+        """Whether its thread is running. A forked process has the portal's memory but not its thread, so a call would wait forever."""
         return self._pid == os.getpid() and self._thread.is_alive()
 
     def call(self, coroutine: Coroutine[Any, Any, T]) -> T:

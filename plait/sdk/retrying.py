@@ -1,8 +1,8 @@
 """Retries of a step within one attempt of its job: `call(…, retries=, backoff=, timeout=, retry_on=)`.
 
-Each run of the function is a step, so its error is recorded, and after a lost worker only the remaining retries are used. A short delay before a retry
-is spent here and holds the job's slot. A longer one is a durable sleep: the job is suspended. When no retry is left, the step raises the error. If that ends
-the attempt, the job's next attempt has all retries again.
+Each run of the function is a step, so its error is recorded. After the worker is lost, only the remaining retries are used. During a short delay before a
+retry the job keeps its slot. A longer delay is a durable sleep: the job is suspended. When no retry is left, the step raises the error. If that ends
+the attempt, the job's next attempt starts with all retries.
 """
 
 import asyncio
@@ -77,7 +77,7 @@ class StepRetries:
             except Exception as error:
                 step, last = self._failed[-1] if self._failed else (None, None)
                 if step is None or last is not error:
-                    raise  # not the function's error: no failure is recorded
+                    raise  # not the function's error, so no failure is recorded
                 if number > self._retries or isinstance(error, _NEVER) or not isinstance(error, self._retry_on):
                     self._blame(owner)
                     raise
@@ -94,11 +94,11 @@ class StepRetries:
         if pause_s > IN_PLACE_S and in_step.get() is None:
             with await owner.begin(f"retry {self._what}"[:200], "sleep") as waiting:
                 await owner.wait(waiting, delay_s=spread_s)
-        elif step.row is None:  # else an earlier run has waited
+        elif step.row is None:  # otherwise an earlier run has waited
             await asyncio.sleep(spread_s)
 
     def _blame(self, owner: Durable) -> None:
-        """If the last error ends the attempt, the next attempt has all retries again."""
+        """If the last error ends the attempt, the next attempt starts with all retries."""
         last = self._failed[-1][1]
         known = owner.unrecorded.failures
         for step, error in self._failed[:-1]:

@@ -1,7 +1,7 @@
 """Calls that work in any code and are steps in a durable function: `job.enqueue`, `emit`, `handle.signal`.
 
-A handler is not known to be durable before its first step. Calls before that are recorded together with that step. A handler without steps pays
-nothing, and may repeat the calls in its next attempt.
+A handler is not known to be durable before its first step. Calls before that step are recorded together with it. In a handler without steps the
+calls cost nothing extra, but the next attempt may repeat them.
 """
 
 from collections.abc import Awaitable, Callable

@@ -1,8 +1,8 @@
-"""Structured concurrency: children that a job does not await in its code, but that must end before it is final.
+"""Structured concurrency: children that a job's code does not await, but that must end before the job is final.
 
 `spawn` adds to the nursery of the job itself: if children are unfinished when the handler returns, the job waits and its result is stored. It
 succeeds when all children have succeeded, and fails after all have ended if any did not. `nursery()` is the same for a block of a handler: the end
-of the block waits. `after` adds a follow-up for when the job has succeeded.
+of the block waits. `after` adds a follow-up, which is enqueued when the job has succeeded.
 
 Each call is a step: a handler that runs again, after a wait, a crash or a failure, spawns each child once. `def` handlers use `spawn_sync` and similar
 functions. Handlers with isolation="process" have no steps and cannot spawn.
@@ -112,9 +112,9 @@ class _Follower(_Spawner):
         **kwargs: Any,
     ) -> Spawned:
         """Add a follow-up: a separate job that is enqueued once, in the transaction in which this job and all its children have succeeded. If another job has
-        its dedupe key then, that job takes its place.
+        the follow-up's dedupe key at that time, no new job is enqueued.
 
-        `when="always"`: it runs after any outcome: success, failure, dead letter, cancellation or skip. This is short for
+        `when="always"`: it runs after any outcome: success, failure, dead letter, cancellation or skip. This is a short form of
         `job.options(after=[this job], on_dependency_failure="run").enqueue(…)`: it is stored now and waits until this job is final."""
         if when not in ("success", "always"):
             raise InvalidArguments(f"when must be 'success' or 'always', got {shown(when)}")
@@ -127,7 +127,7 @@ class _Follower(_Spawner):
 
 _children = _Spawner("child")
 spawn = _children.spawn
-"""Spawn a child of the running job. It may start immediately; this job is final only after it."""
+"""Spawn a child of the running job. The child may start immediately; this job becomes final only after it."""
 spawn_many = _children.spawn_many
 spawn_sibling = _Spawner("sibling").spawn
 """Spawn another child of this job's parent, for example when a child finds more work. The parent waits for it too."""
@@ -166,7 +166,7 @@ has_failed_siblings_sync = _sync(has_failed_siblings)
 class Nursery(_Spawner):
     """Created by `nursery()`. `results` is set after the block, in the order in which the children were spawned.
 
-    If an error leaves the block, it does not wait; the next attempt enters the block again. The job is still final only after its children.
+    If an error leaves the block, it does not wait; the next attempt enters the block again. The job still becomes final only after its children.
     """
 
     def __init__(self, name: str, children: Children) -> None:
@@ -244,7 +244,7 @@ def nursery(
 
 
 class _Made(msgspec.Struct):
-    """The recorded result of a spawn: ids, and which of them are existing jobs, by position."""
+    """The recorded result of a spawn: the ids, and the positions of those that belong to existing jobs."""
 
     ids: list[UUID] = []
     older: list[int] = []
@@ -322,7 +322,7 @@ def _new(
     *,
     at_once: bool,
 ) -> NewJob:
-    """Options come from the first that sets them: the call, the job's own options, then, in the database, its definition with an operator's overrides.
+    """Each option comes from the first of these that sets it: the call, the job's own options and, in the database, its definition with an operator's overrides.
     Retries default to the spawning job's. A job that is not created `at_once` cannot have an artifact, which would be removed before it is used."""
     name, definition, said = resolved(owner, job)
     if (option := unsupported_option(said, _SUPPORTED)) is not None:

@@ -1,8 +1,8 @@
 """The order in which a handler receives the ends of its steps, and the decision to suspend it.
 
-One end at a time reaches the handler, in the order of their numbers, each when the handler has settled: when everything that follows from the previous one has
-happened (see branches.py). A replay delivers the recorded ends in the recorded order. New steps begin when all of these are delivered, because in the
-last run one of them may have canceled the new steps. So the same things happen in each run, however the handler's tasks depend on each other.
+Ends are delivered to the handler one at a time, in the order of their numbers, each after the handler has settled: everything that follows from the previous
+end has happened (see branches.py). A replay delivers the recorded ends in the recorded order. New steps begin when all of these are delivered, because in the
+last run one of them may have canceled the new steps. So each run behaves the same way, however the handler's tasks depend on each other.
 """
 
 import asyncio
@@ -22,15 +22,15 @@ from plait.store.workflows import StepEnd, StepKey, Wait
 CANCELLATION: Final = ("!", "cancel", 1)
 """The step that represents it in the order of ends."""
 LOOK_S: Final = (0.02, 0.5)
-"""How often to check whether a branch with other work has finished it: at first, and at most."""
+"""Interval of the checks whether a branch that does other work has finished: the first one, and the longest."""
 ASK_S: Final = (0.1, 2.0)
-"""How often to query the database for completed waits while something else keeps the job from being suspended: at first, and at most."""
+"""Interval of the queries for completed waits while other work keeps the job from being suspended: the first one, and the longest."""
 RESTLESS_S: Final = 1.0
 """A handler that never settles gets the next end after this time anyway."""
 
 
 class Cancellation:
-    """The handler is canceled, at its await, in its turn."""
+    """The cancellation of the handler. It is delivered at an await, in order with the ends of steps."""
 
     def __init__(self, fire: Callable[[], None]) -> None:
         self.fire = fire
@@ -60,7 +60,7 @@ class StepDelivery:
         """Whether the handler has called any step."""
         self.canceled = False
         """Whether the handler has received a cancellation; its job has a grace period."""
-        self.context = contextvars.Context()  # not of any handler
+        self.context = contextvars.Context()  # belongs to no handler
         self._loop = loop
         self._ask = ask
         self._idle = idle
@@ -72,9 +72,9 @@ class StepDelivery:
         """Ended steps, in order. None reserves the place of a query's result."""
         self._asking: asyncio.Task[None] | None = None
         self._asks_itself = False
-        """The handler itself is suspending the job. A query meanwhile would suspend it twice."""
+        """Whether the handler itself is suspending the job. Another query would suspend it twice."""
         self._due = False
-        """A timer has expired by this process's clock: the database's clock decides."""
+        """Whether a timer has expired by this process's clock. The database's clock decides."""
         self._ask_at = 0.0
         self._asks = 0
         self._looks = 0
@@ -90,7 +90,7 @@ class StepDelivery:
         )
 
     async def ask_alone(self) -> None:
-        """The handler's only wait asks for its end, and suspends the job. Nothing else asks meanwhile."""
+        """The handler's only wait queries for its end and suspends the job. Nothing else queries meanwhile."""
         self._asks_itself = True
         try:
             await self._ask(True)
@@ -112,7 +112,7 @@ class StepDelivery:
                     self._held.remove(step)
         elif row.finished is not None:
             if history.pending and history.pending[0] is row and not len(self.branches):
-                history.pending.popleft()  # no other branch waits: it is its turn
+                history.pending.popleft()  # no other branch waits, so it may run
                 if CANCELLATION in self._asked:
                     self.poke()
             else:
@@ -120,11 +120,11 @@ class StepDelivery:
                 try:
                     await self.until(step)
                 except asyncio.CancelledError:
-                    self.abandon(step.key, None)  # the handler does not get its signal: a later wait does
+                    self.abandon(step.key, None)  # a later wait gets the signal, not this one
                     raise
 
     def reserve(self, step: Step) -> int:
-        """The number of a step's end, which is being recorded."""
+        """Reserve the number of a step's end, which is about to be recorded."""
         self.number += 1
         step.number = self.number
         if not step.nested and (len(self.branches) or self._order):
@@ -133,14 +133,14 @@ class StepDelivery:
         return self.number
 
     def withdraw(self, step: Step) -> None:
-        """The step has no end after all."""
+        """Cancel the reservation: the step did not end."""
         if step.ordered:
             step.ordered = False
             self._order.remove(step)
             self.poke()
 
     async def delivered(self, step: Step) -> None:
-        """The end of a step is recorded: return when it is its turn to reach the handler."""
+        """The end of a step is recorded. Returns when it can be delivered to the handler."""
         step.ready = True
         if not step.ordered:
             return
@@ -198,7 +198,7 @@ class StepDelivery:
 
     @asynccontextmanager
     async def undelivered(self) -> AsyncGenerator[list[StepKey]]:
-        """The handler is about to end: nothing is queried meanwhile. Yields the waits whose end, if they have one, has not reached the handler."""
+        """The handler is about to end. Nothing is queried inside this block. Yields the waits whose ends were not delivered to the handler."""
         self._asks_itself = True
         try:
             if self._asking is not None:
@@ -214,7 +214,7 @@ class StepDelivery:
         return [left for path, left in self._left if any(f"{path}.".startswith(f"{above}.") for above in branches)]
 
     def take(self, step: Step) -> None:
-        """The step continues by itself: no other branch waits."""
+        """The step continues without delivery, because no other branch waits."""
         self._order.remove(step)
         if self._order:
             self.poke()
@@ -273,7 +273,7 @@ class StepDelivery:
     # The next end.
 
     def poke(self) -> None:
-        """Something has changed: check what to deliver, in the next turn of the loop."""
+        """Something has changed: check in the next turn of the loop whether something can be delivered."""
         self._quiet = self._looks = 0
         if self._tick is None and self._idle():
             self._tick = self._loop.call_soon(self._turn, context=self.context)
@@ -337,7 +337,7 @@ class StepDelivery:
         if step is not None:
             history.pending.popleft()
             if not isinstance(step, Step) or (step.future is not None and not step.future.cancelled()):
-                self._deliver(step)  # else its branch was canceled first, as in the last run
+                self._deliver(step)  # otherwise its branch was canceled first, as in the last run
             self.poke()
         elif self.branches.all_wait(lambda inside: isinstance(inside, Step) and not inside.delivered):
             self._refuse_other_code(history)
@@ -345,7 +345,7 @@ class StepDelivery:
             self._look_later(LOOK_S[0])
 
     def _refuse_other_code(self, history: History) -> None:
-        """Every branch waits, and the next recorded end is of a step that none has called: the code has changed."""
+        """Every branch waits, and the next recorded end belongs to a step that no branch has called: the code has changed."""
         branches = (self.branches.main, *self.branches)
         found = [inside for branch in branches if isinstance(inside := branch.inside, Step)]
         new = [step for step in found if step.row is None] or found

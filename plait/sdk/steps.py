@@ -81,9 +81,9 @@ async def call(
     arguments. After any other error, the step runs again in the job's next attempt. The result is decoded by its annotation, so the first run and a
     replay return the same value. `def` functions run in a thread.
 
-    With `retries`, it is retried within this attempt of the job when it raises one of `retry_on` (default: any Exception except outcomes such as
-    PermanentError), with delays by `backoff`. With `timeout`, a run that takes longer raises TimeoutError. If the function has a parameter with one of
-    these names, pass it with `functools.partial(function, timeout=…)`.
+    With `retries`, the step is retried within this attempt of the job when it raises one of `retry_on` (default: any Exception except outcomes such
+    as PermanentError). `backoff` sets the delays. With `timeout`, a run that takes longer raises TimeoutError. If the function has a parameter with
+    one of these names, pass it with `functools.partial(function, timeout=…)`.
     """
     owner, partial = durable(), isinstance(function, functools.partial)
     function, args, kwargs = _unwrapped(function, args, kwargs)
@@ -202,10 +202,10 @@ async def _run_in_transaction(
 
 
 async def version(change_id: str, latest: int = 1, *, earliest: int = 0) -> int:
-    """The version of the code that a job uses, if the code has changed while jobs are running.
+    """The version of the code that a job uses, for code that has changed while jobs are running.
 
-    A job that reaches this for the first time gets `latest`, and keeps it. A job that passed this place before the change gets `earliest`: use
-    the old path for it. Raise `earliest` when no such job is left.
+    A job that reaches this for the first time gets `latest`, and keeps it. A job that had passed this place before the change gets `earliest`:
+    run the old code for it. Increase `earliest` when no such job is left.
     """
     check_change_id(change_id)
     if type(earliest) is not int or type(latest) is not int or not 0 <= earliest <= latest:
@@ -287,7 +287,7 @@ def _codec(function: Callable[..., Any]) -> ResultCodec:
 
 
 async def _kept(owner: Durable, large: TooLarge) -> str:
-    """A reference to a step's result that is too large for a row."""
+    """Store a step's result that is too large for a row; returns the reference."""
     return await owner.artifacts.keep(large, job_id=owner.lease.job_id, tenant_id=owner.tenant_id, kind="step")
 
 

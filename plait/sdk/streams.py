@@ -1,8 +1,8 @@
 """Streams: items that a handler writes while it runs, in order, for followers of the job.
 
 An item is identified by its position among the items that one branch of the handler writes to the stream. A handler that runs again from its
-start, after a wait, a crash or a failure, writes its items again; the database ignores positions that it already has. So the repeated items must
-be the same.
+start, after a wait, a crash or a failure, writes its items again; the database ignores positions that it already has. Therefore the repeated
+items must be the same.
 """
 
 import asyncio
@@ -70,7 +70,7 @@ class AttemptStreams:
         durable = self._run.branches() is not None and in_step.get() is None
         stored = self.put(name, self.branch(), value)
         if stored is not None:
-            # The ends of other branches wait for it: the handler's next action must not depend on how fast it was.
+            # No end is delivered to other branches meanwhile: the handler's next action must not depend on the speed of this write.
             with self._run.reading() if durable else contextlib.nullcontext():
                 self.check(name, await asyncio.shield(stored))
 
@@ -152,7 +152,7 @@ class OwnStream:
             else:
                 done.set_result(stored.result())
 
-        # In an empty context: tasks that the loop starts for it are not the handler's.
+        # In an empty context: tasks that the loop starts for this must not belong to the handler.
         streams.loop.call_soon_threadsafe(put, context=contextvars.Context())
         stored = done.result()
         if stored is not None:

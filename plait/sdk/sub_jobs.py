@@ -1,7 +1,7 @@
 """Sub-jobs, as they are requested and as the database stores them.
 
-A sub-job's options come from the first that sets them: the sub itself, the fan-out, the job's own options; then, in the database, as for every
-job. The retries default to the parent's.
+Each option of a sub-job comes from the first of these that sets it: the sub-job itself, the fan-out, the job's own options; then, in the
+database, as for every job. The retries default to the parent's.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _SUPPORTED = ("queue", "priority", "retries", "timeout", "limit_key")
 Duration = float | str | timedelta
 
 _NONE = Options()
-"""Most sub-jobs have no options of their own: they share this."""
+"""Most sub-jobs have no options of their own and share this object."""
 
 
 class Target(Protocol):

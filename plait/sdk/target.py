@@ -35,13 +35,13 @@ class Target:
         return self._embedded is not None
 
     def objects(self, place: str | None) -> Objects | None:
-        """The artifact store: as configured, else beside the data of the embedded Postgres."""
+        """The artifact store: the configured one, otherwise a directory beside the data of the embedded Postgres."""
         if place is None and self._embedded is not None:
             place = str(choose_data_dir(self._data_dir) / "artifacts")
         return None if place is None else open_objects(place)
 
     async def open(self, *, max_connections: int = 10, statement_s: float = STATEMENT_S) -> Store:
-        """Connect. The embedded Postgres is started if it does not run, and migrated."""
+        """Connect. The embedded Postgres is started if it is not running, and migrated."""
         url = self._url if self._embedded is None else await self._start_embedded(self._embedded)
         assert url is not None
         store = await Store.open(
@@ -56,7 +56,7 @@ class Target:
         return store
 
     async def close(self) -> None:
-        """Count a store that was opened here as closed; the last one releases the embedded Postgres."""
+        """One store that was opened here is closed. When the last one closes, the embedded Postgres is released."""
         with self._counting:
             self._open_stores -= 1
             last = self._open_stores <= 0

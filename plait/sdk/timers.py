@@ -1,7 +1,7 @@
 """Deadlines that a durable function sets with asyncio: `timeout`, `wait_for`, and the `timeout=` of `wait` and `as_completed`.
 
 Each is a step: its time is fixed by the database's clock when the job first waits, its expiry is recorded before the handler sees it, and a replay
-delivers it at the same place. It is named after the function that sets it, so that deadlines of libraries do not count among the handler's. Other
+delivers it at the same place. It is named after the function that sets it, so that deadlines set by libraries do not change the numbering of the handler's own. Other
 timers of a handler, such as `asyncio.sleep`, are not durable and start again in each run.
 """
 
@@ -28,7 +28,7 @@ class Timer(asyncio.TimerHandle):
     def __init__(
         self, when: float, callback: Any, args: Any, context: Any, loop: Any, key: StepKey, delay_s: float | None
     ) -> None:
-        """`delay_s`: the remaining time, if this process's clock cannot tell it; see DurableRuntime."""
+        """`delay_s`: the remaining time, if this process's clock cannot be used; see DurableRuntime."""
         super().__init__(when, callback, args, loop, context)
         self.key = key
         self._delay_s = delay_s

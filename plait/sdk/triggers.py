@@ -30,7 +30,7 @@ class TriggerOptions(TypedDict, total=False):
     label: str | None
     """Label of the trigger within its tenant. Default: the definition's name and the schedule or event."""
     tenant: str | UUID | None
-    """Slug or id of the tenant. Default: the app's tenant, else the tenant `default`."""
+    """Slug or id of the tenant. Default: the app's tenant, or the tenant `default`."""
     payload: Mapping[str, Any] | None
     """Arguments of its jobs, as a template. Default: none."""
     queue: str | None
@@ -42,7 +42,7 @@ class TriggerOptions(TypedDict, total=False):
     timeout: Duration | None
     """Time limit of one attempt. Default: the definition's."""
     dedupe_window: Duration
-    """How long a firing with the same dedupe key enqueues nothing; 0 disables this. Default: 5 minutes."""
+    """How long other firings with the same dedupe key are ignored; 0 disables this. Default: 5 minutes."""
     dedupe_key: str | None
     """At most one unfinished job per key. Default: none."""
     correlation_id: str | None

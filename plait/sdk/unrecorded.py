@@ -1,4 +1,4 @@
-"""Events of a run that are not recorded yet: they are recorded when the handler continues after them, so that a replay sees the same."""
+"""Events of a run that are not recorded yet. They are recorded when the handler continues after them, so that a replay sees the same events."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -35,7 +35,7 @@ class Unrecorded:
             self._new.append(failure)
 
     async def record(self, delivery: StepDelivery, store: Callable[..., Awaitable[None]]) -> None:
-        """Record them. Returns when those that another branch is recording are recorded too: no step may begin before."""
+        """Record them. Also waits for the events that another branch is recording, because no step may begin before that."""
         ends = list(self._take(delivery))
         if ends:
             before = [] if self._recording is None else [self._recording]

@@ -65,9 +65,9 @@ async def wait_for_update(
     timeout: Duration | None = None,
     type: Any = Any,  # noqa: A002 - reads well where it is used
 ) -> Update[Any]:
-    """The next update with this name, sent before or after this call, in the order of arrival. If its payload is not of the `type`, or the validator
-    raises, it is rejected: its caller gets the error, and the wait continues. The validator, `def` or `async def`, is a step: it runs once for
-    each update. Raises SignalTimeout if none arrives within `timeout`, which starts again after a rejected update."""
+    """The next update with this name, sent before or after this call, in the order of arrival. An update is rejected if its payload does not match
+    `type` or the validator raises an error: its caller gets that error, and the wait continues. The validator, `def` or `async def`, is a step: it
+    runs once for each update. Raises SignalTimeout if none arrives within `timeout`, which starts again after a rejected update."""
     check_update_name(name)
     owner = durable()
     while True:
@@ -94,7 +94,7 @@ def _decode(payload: msgspec.Raw, kind: Any) -> tuple[Any, str | None]:
 
 
 async def _fault(validator: Callable[[Any], Any] | None, payload: Any) -> str | None:
-    """Why the validator rejects it."""
+    """The reason why the validator rejects the update; None if it accepts it."""
     if validator is None:
         return None
     try:

@@ -26,7 +26,7 @@ EVENT_NAME: Final = re.compile(r"[A-Za-z0-9_.:/-]{1,200}")
 
 
 async def sleep(duration: Duration, *, name: str = "sleep") -> None:
-    """Durable sleep: resume after this time, by the database's clock. Holds no worker, whether it is a second or a year."""
+    """Durable sleep: resume after this time, by the database's clock. It holds no worker, however long it is."""
     delay_s = seconds(duration, what="sleep")
     owner = durable()
     with await owner.begin(name, "sleep") as step:
@@ -84,7 +84,7 @@ async def wait_for_event(
     timeout: Duration | None = None,
     type: Any = Any,  # noqa: A002 - reads well where it is used
 ) -> Any:
-    """The data of the next event with this name, sent with `app.emit`, whose data contain `match`; nested objects may have more fields.
+    """The data of the next event with this name, sent with `app.emit`, whose data contains `match`; nested objects may have more fields.
     Receives only events that are dispatched after this wait began. Each wait gets one event, and several waits may get the same. Raises SignalTimeout."""
     if not (is_text(name, most=200) and EVENT_NAME.fullmatch(name)):
         raise InvalidArguments(f"an event's name must be 1 to 200 letters, digits and _ . : / -, got {shown(name)}")
@@ -116,7 +116,7 @@ async def signal(job_id: UUID | str, name: str, payload: Any = None) -> None:
     with await owner.begin(f"send {name}", "call") as step:
         step.check(f"{target}")
         if step.row is None:
-            # If it is sent again after a crash before the checkpoint, it has the same id and is the same signal.
+            # If a crash before the checkpoint makes it be sent again, it has the same id and is not delivered twice.
             signal_id = uuid5(owner.lease.job_id, f"{step.key.branch}\0{step.key.name}\0{step.key.occurrence}")
             if large is not None:
                 text = await owner.artifacts.keep(large, job_id=target, tenant_id=owner.tenant_id, kind="signal")

@@ -9,7 +9,7 @@ mode, so that it works behind PgBouncer in transaction mode, and raises the erro
     migrate.py, migration_locks.py  migrations, and the locks that they take
     drift.py, connection_checks.py  checks of the schema and the connection, for `plait doctor`
 
-Every other module has the name of its noun.
+Every other module is named after its noun.
 """
 
 from plait.store.approvals import Approvals
@@ -99,7 +99,7 @@ class Store:
         return store
 
     def auditing(self, entry: Entry) -> "Store":
-        """The same store, in which each call also writes an audit log entry, in its own transaction."""
+        """The same store, but each call also writes an audit log entry, in the same transaction as its change."""
         return Store(AuditedDatabase(self.database, entry))
 
     async def close(self) -> None:

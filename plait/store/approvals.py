@@ -1,4 +1,4 @@
-"""Approval links: each can send its job a signal, once. Secrets are not passed here, only their hashes."""
+"""Approval links: each can send its job one signal. Only hashes of secrets are passed here, not the secrets."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -51,6 +51,6 @@ class Approvals:
         return None if row is None else LinkRow(**row)
 
     async def follow_link(self, hash: str) -> LinkState | None:  # noqa: A002 - as above
-        """Use it; returns the state that it had before. None: the link does not exist."""
+        """Use the link. Returns the state before this call; `open` means that this call used the link. None if the link does not exist."""
         state: LinkState | None = await self._db.fetchval("select plait.follow_link($1)", hash)
         return state

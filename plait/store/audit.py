@@ -18,7 +18,7 @@ class Entry:
     """One change, before it is made."""
 
     tenant_id: UUID | None
-    """None: of the installation."""
+    """None: a change to the installation."""
     actor: str
     action: str
     object: str | None = None
@@ -66,7 +66,7 @@ class Audit:
 
 
 class AuditedDatabase(Database):
-    """The same database, in which every statement also writes an audit log entry, in its own transaction."""
+    """The same database, but every statement also writes an audit log entry, in the same transaction."""
 
     def __init__(self, database: Database, entry: Entry) -> None:
         self._database = database
@@ -90,7 +90,7 @@ class AuditedDatabase(Database):
 
 
 def _recorded(sql: str, arguments: int) -> str:
-    """The statement and its entry as one statement. If the statement returns no row, one row of nulls is returned."""
+    """The statement and its entry as one statement. If the original statement returns no row, this one returns a row of nulls."""
     return (
         f"with done as materialized ({sql}), recorded as materialized (select {_record(arguments + 1)})"
         " select done.* from recorded left join done on true"

@@ -1,6 +1,6 @@
 """Enqueue and emit on the caller's connection, in its own transaction: asyncpg, psycopg, SQLAlchemy, Django.
 
-A job enqueued this way exists after the transaction commits, and never if it rolls back. The caller needs only the role plait_client
+A job enqueued this way exists once the transaction commits, and never exists if it rolls back. The caller needs only the role plait_client
 (`plait migrate --grant-client ROLE`): one statement on that connection does everything, including the lookup of the tenant's name. No driver
 is imported before one of its connections is used: a connection is recognised by the name of its class.
 """
@@ -46,7 +46,7 @@ _ENQUEUE: Final = (
 )
 
 _FOREIGN_SCHEMA: Final = {"3F000", "42P01", "42883"}
-"""Undefined schema, table or function: in the schema plait it means that the database was never migrated, or is too old."""
+"""Undefined schema, table or function. For the schema `plait` this means that the database was never migrated, or is too old."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Enqueued:
 
 
 def is_async(conn: Any) -> bool:
-    """Whether the connection is used with await; raises an error for an unknown type."""
+    """Whether the connection is async; raises an error for an unknown type."""
     return _kind(conn) in ("asyncpg", "psycopg_async", "sqlalchemy_async")
 
 
@@ -71,7 +71,7 @@ def enqueue_sync_on(conn: Any, jobs: Sequence[NewJob], *, tenant: str | None) ->
 
 
 async def emit_async_on(conn: Any, *arguments: str | None) -> UUID:
-    """Emit an event in the caller's transaction: the arguments of `EMIT`; returns its id as text."""
+    """Emit an event in the caller's transaction, with the arguments of `EMIT`; returns its id as text."""
     [[event_id]] = await _fetch_async(conn, EMIT, list(arguments))
     return _uuid(event_id)
 
@@ -82,7 +82,7 @@ def emit_sync_on(conn: Any, *arguments: str | None) -> UUID:
 
 
 async def signal_async_on(conn: Any, *arguments: str | None) -> str:
-    """Signal a job in the caller's transaction: the arguments of `SIGNAL`; returns its status."""
+    """Signal a job in the caller's transaction, with the arguments of `SIGNAL`; returns its status."""
     [[status]] = await _fetch_async(conn, SIGNAL, list(arguments))
     return str(status)
 
@@ -156,7 +156,7 @@ def _kind(conn: Any) -> Kind:
 
 
 def _arguments(jobs: Sequence[NewJob], tenant: str | None) -> list[Any]:
-    """Ids as text: every driver can send it, and the statement casts it."""
+    """Ids as text, which every driver can send; the statement casts them."""
     arguments = enqueue_arguments(jobs, in_transaction=True)
     arguments[place_of("id")] = [str(job.id) for job in jobs]
     arguments[place_of("tenant_id")] = tenant

@@ -25,7 +25,7 @@ _UNPREPARED: Final = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pooling:
     transaction: bool
-    """Two clients share one session of the server: there is a pooler in transaction mode."""
+    """Whether two clients share one session of the server, which means that there is a pooler in transaction mode."""
     prepared: bool
     """Whether prepared statements survive until they are executed."""
 
@@ -58,7 +58,7 @@ async def hears_notifications(database: Database, listening: Database) -> bool:
 
 
 async def pooling(database: Database) -> Pooling:
-    """Query as two clients in turn that stay connected: only behind a pooler do they have the same session."""
+    """Query alternately as two connected clients. Only behind a pooler do they have the same session."""
     first, second = await database.connect(), await database.connect()
     try:
         seen: dict[int, set[int]] = {}
@@ -73,7 +73,7 @@ async def pooling(database: Database) -> Pooling:
 
 
 async def _keeps_prepared(first: asyncpg.Connection, second: asyncpg.Connection) -> bool:
-    """Prepare a statement, keep its session busy, and execute it: it is sent to another session."""
+    """Prepare a statement, keep its session busy, and execute it, so that a pooler sends it to another session."""
     try:
         async with asyncio.timeout(ANSWER_S):
             await first.fetchval("select $1::int + 1", 1)

@@ -20,13 +20,13 @@ class ConnectorRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """Whether the circuit breaker admits a request now; if not, the seconds until then, and how long the server has failed."""
+    """Whether the circuit breaker admits a request now. If not: the seconds until it does, and how long the server has failed."""
 
     admitted: bool
     wait_s: float = 0
     open_s: float = 0
     well: bool = True
-    """No failure is known."""
+    """No failure is recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

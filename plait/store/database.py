@@ -1,13 +1,12 @@
 """Connections to one database, and the translation of its errors.
 
-There is no session state: a statement may run on any connection, also behind a pooler. The only exception is `listen`, which has its own
+There is no session state: a statement may run on any connection, even behind a pooler. The only exception is `listen`, which has its own
 connection.
 
 Every wait has a limit: for a free connection, for a new one, and for each statement. A connection whose statement was not answered in time is
-terminated, and so are the idle ones, which may be dead too: a host that lost power or a dropped NAT entry closes no socket. Only a user's code
-on a connection that was lent to it has no limit.
-
-One timer watches all statements of a pool: a timer for each would add a sixth to the cost of a small statement.
+terminated, and so are the idle ones, which may be dead too: when a host loses power or a NAT entry is dropped, no socket is closed. Only a
+user's code on a connection that was lent to it has no limit. One timer watches all statements of a pool, because a timer for each would add a
+sixth to the cost of a small statement.
 """
 
 import asyncio
@@ -65,7 +64,7 @@ _UNAVAILABLE: Final = (
     asyncpg.InsufficientResourcesError,
     asyncpg.PostgresSystemError,
 )
-"""The server answers but cannot do it now: read-only during a switchover, a full disk, no memory."""
+"""The server answers but cannot execute the statement now: it is read-only during a switchover, or has a full disk or no memory."""
 _REFUSED: Final = (
     asyncpg.InvalidPasswordError,
     asyncpg.InvalidAuthorizationSpecificationError,
@@ -117,7 +116,7 @@ def is_own_fault(error: BaseException) -> bool:
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Whether the server rejects this login or database: at the start that is a wrong setting, later a password change."""
+    """Whether the server rejects this login or database. At the start the cause is a wrong setting, later perhaps a changed password."""
     return isinstance(error.__cause__, _REFUSED)
 
 
@@ -149,7 +148,7 @@ class Database:
         self.statement_s = statement_s
         self.outage = outage or Outage()
         self._idle: list[tuple[asyncpg.Connection, float]] = []
-        """Idle connections, the most recently used last, which is used next; and since when each is idle."""
+        """Idle connections, and the time since when each is idle. The most recently used one is last, and is used next."""
         self._used: dict[asyncpg.Connection, float] = {}
         """When each must be returned."""
         self._overdue: asyncio.TimerHandle | None = None
@@ -161,11 +160,11 @@ class Database:
 
     @property
     def unaudited(self) -> "Database":
-        """For statements that change nothing, in a call that changes something."""
+        """For statements that only read, within a call that makes a change."""
         return self
 
     def beside(self, *, url: str | None = None, max_connections: int | None = None) -> "Database":
-        """Another one with the same options and the same outage: for another event loop, or for a URL that bypasses a pooler."""
+        """Another `Database` with the same options and the same `Outage`, for another event loop or for a URL that bypasses a pooler."""
         return Database(
             url or self.url,
             session_user=None if url else self.session_user,
@@ -178,14 +177,14 @@ class Database:
     async def connect(self, *, watched: bool = False) -> asyncpg.Connection:
         """A separate connection for a caller that must keep one. Each of its statements has this database's timeout, unless it is
         `watched` here."""
-        # Short leases require short waits; but a busy server needs a moment to accept a connection.
+        # Short leases require short waits, but a busy server needs some time to accept a connection.
         within = CONNECT_S if self.statement_s is None else min(CONNECT_S, max(5.0, self.statement_s))
         try:
             connection, self._session_settings = await open_connection(
                 self.url,
                 statement_s=None if watched else self.statement_s,
                 within=within,
-                # A pooler in transaction mode sends each statement to any server connection: no prepared names there.
+                # A pooler in transaction mode may send each statement to another server connection, so named prepared statements cannot be used.
                 prepare=not self.pooler,
                 session_settings=self._session_settings,
             )
@@ -244,8 +243,8 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def lend(self) -> AsyncIterator[asyncpg.Connection]:
-        """A transaction for a user's code. Its statements have no timeout except the job's; BEGIN and COMMIT, which are ours, have one. These
-        connections are separate: however many users hold, plait's own statements do not wait for them."""
+        """A transaction for a user's code. Its statements have no timeout except the job's; BEGIN and COMMIT, which plait sends, have one.
+        These connections are separate from the pool: plait's own statements do not wait for them, however many are in use."""
         if self._lent is None:
             self._lent = self.beside()
             self._lent.statement_s = None
@@ -267,7 +266,8 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def _connection(self, within: float | None, free_s: float = FREE_S) -> AsyncIterator[asyncpg.Connection]:
-        """A connection for the length of the block, which must end `within` that time. asyncpg's own pool creates a task for each return, a third of a small statement's cost."""
+        """A connection for the duration of the block, which must end `within` that time. asyncpg's own pool creates a task for each return,
+        a third of a small statement's cost."""
         if self._free.locked():
             try:
                 async with asyncio.timeout(free_s):
@@ -336,7 +336,7 @@ class Database:
                 connection.terminate()
 
     def _distrust(self) -> None:
-        """Close the idle connections: they use the same route on which another has just failed, and each would fail in its turn."""
+        """Close the idle connections: another connection on the same network route has just failed, and each of them would fail too."""
         while self._idle:
             self._idle.pop()[0].terminate()
 
@@ -368,7 +368,7 @@ async def say_goodbye(connection: asyncpg.Connection) -> None:
 
 
 async def briefly(work: Awaitable[object], within: float) -> None:
-    """Do something before the process stops, if the database allows it in time."""
+    """Do something before the process stops, unless the database does not answer in time."""
     with contextlib.suppress(PlaitError, asyncpg.PostgresError, TimeoutError):
         async with asyncio.timeout(within):
             await work

@@ -42,7 +42,7 @@ class OverrideRow:
     value: str
     """JSON."""
     code_value: str | None
-    """The value without the override, as JSON; None: no code has defined it."""
+    """The value without the override, as JSON; None if no code has defined it."""
     author: str
     set_at: datetime
 
@@ -71,7 +71,7 @@ class Definitions:
         unchanged_since: datetime | None = None,
         author: str | None = None,
     ) -> None:
-        """Override settings: they win over the code until they are cleared."""
+        """Override settings. Overrides take precedence over the code until they are cleared."""
         text = msgspec.json.encode(dict(settings)).decode()
         sql = "select plait.set_definition($1, $2::json, $3, $4)"
         await self._db.fetchval(sql, name, text, unchanged_since, author)
@@ -79,7 +79,7 @@ class Definitions:
     async def clear_overrides(
         self, name: str, settings: Sequence[str] | None = None, *, unchanged_since: datetime | None = None
     ) -> int:
-        """Clear overrides of these settings, or of all. Returns how many were overridden."""
+        """Clear the overrides of these settings, or all overrides. Returns how many there were."""
         given = None if settings is None else list(settings)
         sql = "select plait.clear_overrides($1, $2, $3)"
         return int(await self._db.fetchval(sql, name, given, unchanged_since))

@@ -6,11 +6,11 @@ from plait.store.database import STATEMENT_S, UNREACHABLE, say_goodbye, translat
 from plait.store.sockets import open_connection
 
 DEV_LOGIN = "plait_dev"
-"""The login of the embedded Postgres and `plait dev`: client, worker and admin, restricted like any of them."""
+"""The login of the embedded Postgres and `plait dev`. It has the roles client, worker and admin, and no other rights."""
 
 
 async def ensure_dev_login(url: str) -> bool:
-    """Create the login for development, if `url` is a superuser's; else False."""
+    """Create the login for development if `url` is a superuser's; returns whether it is."""
     try:
         connection, _ = await open_connection(url, statement_s=STATEMENT_S)
     except (asyncpg.PostgresError, *UNREACHABLE) as error:

@@ -29,7 +29,7 @@ class Drift:
 
 @cache
 def meant() -> tuple[dict[str, frozenset[str]], dict[str, str]]:
-    """The expected objects: names by kind, and the texts of functions."""
+    """The expected objects: names by kind, and the source text of functions."""
     schema = "".join(re.sub(r"--[^\n]*", "", path.read_text()) for path in sorted((SQL / "schema").glob("*.sql")))
     names = {
         "table": frozenset(re.findall(r"\bcreate table plait\.(\w+)", schema)),

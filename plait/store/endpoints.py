@@ -71,7 +71,7 @@ class Endpoints:
         return int(await self._db.fetchval(sql, endpoint_id, tenant_id, overlap))
 
     async def close_endpoint(self, endpoint_id: UUID, job_id: UUID, attempt: int, reason: str) -> bool:
-        """Disable it, because a delivery got the response "gone"; False if that delivery has lost its lease."""
+        """Disable the endpoint because a delivery got the response 410 Gone. False if that delivery has lost its lease."""
         sql = "select plait.close_endpoint($1, $2, $3, $4)"
         return bool(await self._db.fetchval(sql, endpoint_id, job_id, attempt, reason))
 

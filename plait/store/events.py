@@ -37,7 +37,7 @@ class Matched(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     definition: str
     payload: str
-    """JSON from outside: decoded separately, because it may be nested to any depth."""
+    """External JSON, decoded separately because it may be nested to any depth."""
     dedupe_key: str | None
     correlation_id: str | None
     limit_key: str | None
@@ -68,7 +68,7 @@ class Events:
         return UUID(bytes=emitted.bytes)
 
     async def await_event(self, lease: Lease, branch: str, signal: str, event: str, match: str) -> bool:
-        """The job is about to wait for such an event, which arrives as this signal; False if the lease is lost."""
+        """Record that the job is about to wait for such an event, which will arrive as this signal. False if the lease is lost."""
         sql = (
             "select plait.await_event(p_worker => $1, p_job => $2, p_attempt => $3, p_branch => $4, "
             "p_signal => $5, p_event => $6, p_match => $7::json)"
@@ -78,7 +78,7 @@ class Events:
         )
 
     async def pending_events(self, limit: int = 100, *, skip: Sequence[UUID] = ()) -> list[PendingEvent]:
-        """Pending events, round-robin over tenants; a page may be shorter than requested. `skip`: events that are left for later."""
+        """Pending events, round-robin over tenants. A page may be shorter than requested. `skip`: events to omit for now."""
         rows = await self._db.fetch("select * from plait.pending_events($1, $2)", limit, list(skip))
         return [
             PendingEvent(**{**row, "triggers": msgspec.json.decode(row["triggers"], type=list[Matched])})

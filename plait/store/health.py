@@ -16,7 +16,7 @@ select session_user::text as login, n.oid is not null as installed,
 from (select to_regnamespace('plait') as oid) n
 """
 
-# Catalogues only: it must work for logins that may not read plait's tables.
+# Reads only system catalogues: this must work for logins that may not read plait's tables.
 _UNSAFE = """
 with me as (
   select * from pg_roles where rolname = session_user
@@ -60,7 +60,7 @@ class Finding:
     code: str
     finding: str
     evidence: dict[str, Any]
-    """Its numbers and names, for machines."""
+    """The numbers and names in the finding, for programs."""
     advice: str
 
 
@@ -111,11 +111,11 @@ class Health:
             )
 
     async def diagnose(self, *, keep: timedelta | None = None) -> list[Finding]:
-        """Findings from plait's own tables. `keep`: the longest retention of final jobs; None: forever."""
+        """Findings from plait's own tables. `keep`: the longest retention of final jobs; None means forever."""
         return [_finding(row) for row in await self._db.fetch("select * from plait.findings($1)", keep, timeout=LONG_S)]
 
     async def examine(self, *, old_s: float = 60, old_xids: int = 100_000) -> list[Finding]:
-        """Findings from the server's catalogue, as far as this login may see it."""
+        """Findings from the server's catalogues, as far as this login may read them."""
         sql = "select * from plait.examine($1, $2)"
         return [_finding(row) for row in await self._db.fetch(sql, old_s, old_xids, timeout=LONG_S)]
 
@@ -129,7 +129,7 @@ class Health:
         return Restored(workers=row["o_workers"], jobs=row["o_jobs"], schedules=row["o_schedules"])
 
     async def now(self) -> datetime:
-        """The database's time: the only clock that decides anything."""
+        """The database's time, which is used for all decisions."""
         now: datetime = await self._db.fetchval("select plait.now()")
         return now
 

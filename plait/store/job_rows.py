@@ -1,4 +1,4 @@
-"""The rows of jobs: a type for each kind."""
+"""The rows of jobs, with one type for each kind of row."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -57,7 +57,7 @@ class JobRow:
     last_worker: int | None
     """The worker that runs it, or ran it last."""
     attempts_used: int
-    """Attempts that count against max_attempts, including the running one: no suspensions, snoozes, releases or lost workers."""
+    """Attempts that count against max_attempts, including the running one. Suspensions, snoozes, releases and lost workers do not count."""
     runs: int
     """The number of runs: 1, plus 1 for each `continue_as_new`."""
 

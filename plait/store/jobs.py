@@ -30,7 +30,7 @@ from plait.store.workflows import NodePlace
 
 PAUSES_S: Final = (0.005, 0.02, 0.1, 0.5, 1.0, 2.0)
 WAIT_MS: Final = 50
-"""How long one statement waits for another's transaction. It is sent again later, so that no connection is occupied meanwhile."""
+"""How long one statement waits for another transaction. After that it is sent again later, so that it does not occupy a connection meanwhile."""
 BUSY_PAUSES_S: Final = (0.02, 0.05, 0.1)
 """Delays between such statements; the last one repeats."""
 
@@ -49,14 +49,14 @@ class Jobs:
         wait_ms: int = WAIT_MS,
         patience_s: float = MAX_WAIT_MS / 1000,
     ) -> dict[UUID, UUID]:
-        """Enqueue jobs; returns, for those whose key belongs to an existing job, that job's id. Raises `Busy` if another open transaction locks
+        """Enqueue jobs. Returns the id of the existing job for each one whose key belongs to an existing job. Raises `Busy` if another open transaction locks
         something that they need for longer than `patience_s`."""
         arguments = enqueue_arguments(jobs, source=source, in_transaction=False, wait_ms=wait_ms)
         rows = await patiently(lambda: self._db.fetch(ENQUEUE, *arguments), patience_s)
         return {row["requested"]: row["existing"] for row in rows if row["requested"] is not None}
 
     async def enqueue_one(self, job: NewJob) -> bool:
-        """The fast path for one plain job; False: it must use `enqueue_many`."""
+        """The fast path for one plain job. False if the job must be enqueued with `enqueue_many`."""
         return bool(await self._db.fetchval(ENQUEUE_ONE, *single_arguments(job)))
 
     async def enqueue_parts(self, parts: Iterator[list[NewJob]]) -> None:
@@ -79,7 +79,7 @@ class Jobs:
                 await under_way
             finally:
                 if under_way is not None:
-                    await asyncio.wait({under_way})  # the connection cannot be used before
+                    await asyncio.wait({under_way})  # until then the connection cannot be used
 
     async def cancel(self, job_id: UUID, *, tenant_id: UUID | None = None, reason: str | None = None) -> Status:
         return Status(await self._db.fetchval("select plait.cancel($1, $2, $3)", job_id, tenant_id, reason))
@@ -100,7 +100,7 @@ class Jobs:
     async def cancel_tree(
         self, job_id: UUID, *, tenant_id: UUID | None = None, reason: str | None = None
     ) -> TreeCanceled:
-        """Cancel a job and all its descendants. Rows that others lock are retried until none is left."""
+        """Cancel a job and all its descendants. Retries rows that other transactions lock until none is left."""
         canceled = asked = 0
         for pause in (*PAUSES_S, None):
             sql = "select * from plait.cancel_tree($1, $2, $3)"
@@ -196,7 +196,7 @@ class Jobs:
         return job_of(row)
 
     async def get_outcomes(self, jobs: Sequence[tuple[UUID, UUID]]) -> list[OutcomeRow]:
-        """The outcomes of those (job, tenant) that are final or do not exist."""
+        """The outcomes of the given (job, tenant) pairs that are final or do not exist."""
         rows = await self._db.fetch(
             "select job_id, status, result, reason, error, traceback, failure from plait.get_outcomes($1, $2)",
             [job for job, _ in jobs],
@@ -234,7 +234,7 @@ class Jobs:
     async def job_times(
         self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
     ) -> Times | None:
-        """Its total, own and waiting time; None: it has not started."""
+        """The job's total, own and waiting time; None if it has not started."""
         row = await self._db.fetchrow("select * from plait.job_times($1, $2, $3)", job_id, tenant_id, all_tenants)
         return Times(**row) if row else None
 
@@ -246,7 +246,7 @@ class Jobs:
 
 
 async def patiently(send: Callable[[], Awaitable[T]], patience_s: float) -> T:
-    """Repeat the call while another open transaction blocks it."""
+    """Repeat the call for as long as another open transaction blocks it."""
     deadline = time.monotonic() + patience_s
     for n in itertools.count():
         try:

@@ -1,4 +1,4 @@
-"""API keys and browser sessions. Secrets are not passed here, only their hashes."""
+"""API keys and browser sessions. Only hashes of secrets are passed here, not the secrets."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -35,7 +35,7 @@ class Holder:
     csrf: str | None
     """For a session: the CSRF token that a page must send with each change."""
     embedded: bool = False
-    """Whether it is an embedded view: it is sent as a token, and has its own role."""
+    """Whether it is the session of an embedded view, which is sent as a token and has its own role."""
 
 
 class Keys:
@@ -108,7 +108,7 @@ class Keys:
         ttl: timedelta,
         link: bool = False,
     ) -> datetime:
-        """Create a session, or a link that opens one, once; returns when it expires."""
+        """Create a session, or a single-use link that opens one; returns when it expires."""
         sql = "select plait.open_session($1, $2, $3, $4, $5)"
         ends: datetime = await self._db.fetchval(sql, key_id, hash, csrf, ttl, link)
         return ends
@@ -129,7 +129,7 @@ class Keys:
         return ends
 
     async def use_login_link(self, hash: str) -> UUID | None:  # noqa: A002 - as above
-        """The key of a login link, which is then used up; None if the link does not exist."""
+        """Use a login link, which works once, and return its key; None if the link does not exist."""
         key_id: UUID | None = await self._db.fetchval("select plait.use_login_link($1)", hash)
         return key_id
 

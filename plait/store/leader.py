@@ -1,4 +1,4 @@
-"""Leader election and the leader's duties. Each duty is safe to call from anywhere, concurrently, with or without the lease."""
+"""Leader election and the leader's duties. Each duty may be called by any process, concurrently, with or without the lease."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Leading:
     since: datetime
     expires_at: datetime
     node: str | None
-    """None: its process runs no jobs."""
+    """None if its process runs no jobs."""
     url: str | None
     """The public URL of its API."""
     worker: int | None
@@ -65,7 +65,7 @@ class Retention:
 class Pruned(NamedTuple):
     jobs: int
     cursor: UUID | None
-    """Where to continue; None: the round is complete."""
+    """Where to continue; None if the round is complete."""
 
 
 _PRUNE: Final = (
@@ -92,7 +92,8 @@ class Leader:
         return row["o_promoted"], row["o_next_s"]
 
     async def rescue(self, *, limit: int = 1000, cancel_grace_s: float = 30, jitter_s: float = 1) -> Rescued:
-        """Requeue the jobs of lost workers, each within `jitter_s`. Repeats while there is more: a worker's jobs move in a later call than its loss."""
+        """Requeue the jobs of lost workers, each within `jitter_s`. Repeats while there is more to do: one call declares a worker lost, and
+        a later one requeues its jobs."""
         lost = requeued = dead = canceled = resumed = 0
         workers: list[str] = []
         while True:
@@ -169,8 +170,8 @@ class Leader:
         cursor: UUID | None = None,
         limit: int = 1000,
     ) -> tuple[Pruned, int]:
-        """Like `prune`; but the jobs are passed to `archive` first, and deleted only after it has returned. Also returns the number of
-        characters."""
+        """Like `prune`, but the jobs are first passed to `archive`, and deleted only after it has returned. Also returns the number of
+        archived characters."""
         async with self._db.transaction() as connection:
             row = await connection.fetchrow(_PRUNE, *_ages(keep), cursor, limit, True, timeout=LONG_S)
             lines: list[str] = row["o_archive"] or []

@@ -1,6 +1,5 @@
-"""Notifications (LISTEN/NOTIFY): new jobs in our queues, or a job to cancel. They only reduce latency: polling finds everything too.
-
-LISTEN on a dead connection receives nothing, so the listener notifies itself now and then, and reconnects if its own notification does not
+"""Notifications (LISTEN/NOTIFY): new jobs in our queues, or a job to cancel. They only reduce latency; polling finds everything too.
+LISTEN on a dead connection receives nothing, so the listener periodically notifies itself, and reconnects if its own notification does not
 arrive.
 """
 
@@ -21,7 +20,7 @@ ANSWER_S: Final = 3.0
 
 
 class Listener:
-    """`heard(kind, name)` is called for each notification: ("queue", its name) or ("cancel", a worker's id)."""
+    """`heard(kind, name)` is called for each notification, with ("queue", the queue's name) or ("cancel", a worker's id)."""
 
     def __init__(self, database: Database, heard: Callable[[str, str], None]) -> None:
         self._database = database
@@ -52,7 +51,7 @@ class Listener:
         connection = await self._database.connect()
         try:
             await connection.add_listener(CHANNEL, self._receive)
-            self._heard("queue", "*")  # for notifications missed meanwhile
+            self._heard("queue", "*")  # notifications may have been missed meanwhile
             while True:
                 self._echo.clear()
                 async with asyncio.timeout(ANSWER_S):

@@ -39,10 +39,10 @@ class Listed(list[JobRow]):
     def __init__(self, jobs: Sequence[JobRow], stopped: UUID | None) -> None:
         super().__init__(jobs)
         self.stopped = stopped
-        """Where the scan stopped, if there may be more after it; None: the end was reached, or the page is full."""
+        """Where the scan stopped, if there may be more jobs after it. None if the end was reached or the page is full."""
 
     def next(self, limit: int) -> UUID | None:
-        """The id before which the next page begins; None: there is none."""
+        """The id before which the next page begins; None if there is no next page."""
         return self[-1].id if len(self) >= limit else self.stopped
 
 
@@ -50,7 +50,7 @@ class Listed(list[JobRow]):
 class Counted:
     count: int
     more: bool
-    """Whether there may be more: more than counted, or not all jobs were scanned."""
+    """Whether there may be more, because the count reached its limit or not all jobs were scanned."""
 
 
 NAMES: Final = tuple(Filter.__annotations__)

@@ -11,7 +11,7 @@ from plait.store.database import Database
 @dataclass(slots=True, kw_only=True)
 class Reading:
     jobs: dict[tuple[str, str], float] = field(default_factory=dict)
-    """By tenant and status; `*` is all tenants without their own entry."""
+    """By tenant and status. `*` stands for all tenants without their own entry."""
     queue_jobs: dict[tuple[str, str], float] = field(default_factory=dict)
     queue_oldest: dict[str, float] = field(default_factory=dict)
     minutes: dict[str, float] = field(default_factory=dict)

@@ -1,9 +1,9 @@
-"""Migrate a database to the schema of this version: tables by migrations; functions and grants are created again.
+"""Migrate a database to the schema of this version. Tables are changed by migrations; functions and grants are created again.
 
 `plait/sql/schema` creates a new database. `plait/sql/migrations` upgrade an older one, step by step; a test shows that both have the
-same result. Functions are not migrations: each has one definition in the tree, all are created again when any of them has changed, and
-those that the tree no longer has are dropped. They are replaced in place, so that running workers' calls continue. Everything happens
-in one transaction, under one lock, so several processes may run it at once.
+same result. Functions are not part of migrations. Each has one definition in the source tree. When any of them has changed, all are
+created again, and those that no longer exist in the tree are dropped. They are replaced in place, so that calls by running workers
+continue to work. Everything happens in one transaction, under one lock, so several processes may run it at once.
 
 
 It can be run by a superuser; by a login with CREATEROLE that may create schemas in the database; or, if a DBA has created the roles
@@ -31,13 +31,14 @@ BEFORE_TABLES: Final = ("now", "_visible_tenant")
 """Functions that tables refer to, which are created first."""
 ROLES: Final = ("plait_owner", "plait_client", "plait_tenant", "plait_worker", "plait_admin")
 OLDEST: Final = 1
-"""The oldest schema whose code may run on this one, beside new processes. Raised when something that this code needs is removed."""
+"""The oldest schema version whose code may run on this schema, beside new processes. Raise it when a migration removes something that older
+code needs."""
 _LOCK: Final = 0x706C616974  # "plait"
 LOCK_MS: Final = 400
-"""How long a statement waits for a table's lock, and blocks those who want the table after it: less than the second after which the server
-checks for deadlocks, so that the migration gives way."""
+"""How long a statement waits for a table's lock. Meanwhile it blocks later statements on that table. Must be less than the second after
+which the server checks for deadlocks, so that the migration is the one that gives up."""
 FIRST_LOCK_MS: Final = 60_000
-"""The same for the first installation in an unused database: it may wait for one in another database that creates the same roles."""
+"""The same for the first installation in an unused database. It may wait for an installation in another database that creates the same roles."""
 FIRST_LOCKED: Final = ("tenants", "definitions")
 """In the order in which an enqueue reads them."""
 STATEMENT_S: Final = 3600.0
@@ -87,7 +88,7 @@ def schema_version() -> int:
 def function_files() -> list[Path]:
     """The files of `plait/sql/functions`, from all folders, by name: names are unique over all folders.
 
-    A body that is parsed when it is created (`return …`) may call only functions whose names come before its own.
+    A function whose body is parsed when it is created (`return …`) may call only functions whose names come before its own.
     """
     return sorted((SQL / "functions").glob("*/*.sql"), key=lambda path: path.name)
 
@@ -137,7 +138,7 @@ async def migrate(
 
 
 async def _with_patience(migrating: Callable[[], Awaitable[Plan]]) -> Plan:
-    """If a lock is not available, let others proceed, and retry."""
+    """If a lock is not available, roll back so that others can proceed, and retry."""
     for pause in PAUSES_S:
         try:
             return await migrating()
@@ -174,8 +175,8 @@ async def migrate_connection(
 
 
 async def _exclude_others(connection: asyncpg.Connection) -> None:
-    """One process migrates at a time. Any login of the database could hold an advisory lock, so it is used only for the first installation,
-    before there are such logins; after that, a lock that only the owner can take."""
+    """One process migrates at a time. Any login of the database could hold an advisory lock, so one is used only for the first
+    installation, before there are such logins. After that, a lock is used that only the owner can take."""
     if not await connection.fetchval(_IS_INSTALLED):
         await connection.fetchval("select pg_advisory_xact_lock($1)", _LOCK)
         # The server reads others' committed catalogue changes when it locks a relation that it has not locked yet.
@@ -228,13 +229,13 @@ async def _locks(connection: asyncpg.Connection, pending: list[Path]) -> tuple[L
     """The locks of the migrations, with the number of rows."""
     found = await connection.fetch(_ROWS)
     rows = {row["name"]: (row["of"], row["rows"]) for row in found}
-    # As one text: a later migration may alter a table that an earlier one creates, and that does not exist yet.
+    # Analysed as one text, because a later migration may alter a table that an earlier one creates and that does not exist yet.
     locks = locks_in("\n;\n".join(path.read_text() for path in pending))
     known = [(lock, *rows.get(lock.table, (lock.table, None))) for lock in locks]
     return tuple(replace(lock, table=table, rows=count) for lock, table, count in known)
 
 
-# An index is mapped to its table. A table that was never analyzed is estimated by its pages.
+# An index is mapped to its table. The rows of a table that was never analyzed are estimated from its pages.
 _ROWS: Final = """
 select c.relname as name, t.relname as of,
        case when t.reltuples >= 0 then t.reltuples else pg_relation_size(t.oid) / 100 end::bigint as rows
@@ -313,7 +314,7 @@ async def _apply(connection: asyncpg.Connection, plan: Plan, *, from_migrations:
     for path in function_files():
         await _create_functions(connection, path.read_text())
     for function, version in (await _function_versions(connection)).items():
-        if before.get(function) == version:  # not created again: the tree no longer has it
+        if before.get(function) == version:  # not created again: it no longer exists in the tree
             await connection.execute(f"drop function {function}")
     await connection.execute("set local check_function_bodies = on")
     await connection.execute(_VALIDATE)
@@ -342,7 +343,7 @@ where p.pronamespace = 'plait'::regnamespace and l.lanname in ('plpgsql', 'sql')
 
 
 async def _function_versions(connection: asyncpg.Connection) -> dict[str, str]:
-    """Each function's signature, with a value that changes when it is replaced. Functions of triggers come with their tables."""
+    """Each function's signature, with a value that changes when the function is replaced. Trigger functions are created with their tables."""
     rows = await connection.fetch(
         "select format('plait.%I(%s)', proname, pg_get_function_identity_arguments(oid)) as function,"
         " format('%s %s', xmin, ctid) as version"
@@ -356,7 +357,7 @@ async def _create_functions(connection: asyncpg.Connection, text: str) -> None:
         async with connection.transaction():
             await connection.execute(text)
     except asyncpg.InvalidFunctionDefinitionError:
-        # Another result type, or other parameter names: these cannot be replaced in place.
+        # A function with another result type or other parameter names cannot be replaced in place.
         names = re.findall(r"\bfunction\s+plait\.(\w+)", text)
         for function in await _function_versions(connection):
             if function.split("(")[0].removeprefix("plait.").strip('"') in names:

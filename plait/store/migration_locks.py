@@ -1,8 +1,7 @@
-"""The locks that a migration takes, and for how long: determined from its text, so that a plan touches nothing.
-
-A short lock is harmless: `migrate` waits for it a moment, and retries. A lock that is held while a whole table is read, copied or indexed
-blocks everyone for as long as that takes. A test runs every migration of the tree and compares its real locks with those determined
-here.
+"""The locks that a migration takes, and how long it holds them. They are determined from its text, so that a plan does not touch the
+database. A short lock is harmless: `migrate` waits briefly for it, and retries. A lock that is held while a whole table is read, copied
+or indexed blocks everyone for as long as that takes. A test runs every migration of the tree and compares its real locks with those
+determined here.
 """
 
 import re
@@ -16,7 +15,7 @@ Mode = Literal[
 Work = Literal["none", "reads it all", "writes it all", "unknown"]
 
 BIG: Final = 100_000
-"""The number of rows from which on scanning a table takes noticeable time."""
+"""Scanning a table with at least this many rows takes noticeable time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +39,7 @@ class Lock:
     def __str__(self) -> str:
         mode = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", (self.mode or "unknown").removesuffix("Lock")).upper()
         rows = "" if self.rows is None else f", {self.rows:,} rows"
-        work = "at once" if self.work == "none" else "not known for how long" if self.work == "unknown" else self.work
+        work = "at once" if self.work == "none" else "for an unknown time" if self.work == "unknown" else self.work
         return f"{self.table}{rows}: {mode}, {work}"
 
 
@@ -51,7 +50,7 @@ def locks_in(migration: str) -> list[Lock]:
     for statement in statements_in(migration):
         if made := re.match(r"create table (?:if not exists )?plait\.(\w+)", statement):
             new.add(made[1])
-            # Referenced tables are locked against changes of their keys.
+            # Referenced tables are locked against changes to their keys.
             referred = {name for name in re.findall(r"references plait\.(\w+)", statement) if name not in new}
             found += [Lock(table=t, mode="ShareRowExclusiveLock", work="none", statement=statement) for t in referred]
         found += [lock for lock in _locks_of(statement) if lock.table not in new]
@@ -75,22 +74,22 @@ def _locks_of(statement: str) -> list[Lock]:
     if match := re.match(r"drop (?:table|view) (?:if exists )?plait\.(\w+)", statement):
         return lock(match[1], "AccessExclusiveLock", "none")
     if match := re.match(r"drop index (?:if exists )?plait\.(\w+)", statement):
-        return lock(match[1], "AccessExclusiveLock", "none")  # and its table's, which the plan looks up
+        return lock(match[1], "AccessExclusiveLock", "none")  # and a lock on its table, which the plan looks up
     if match := re.match(r"create (?:or replace )?view plait\.(\w+)", statement):
         return lock(match[1], "AccessExclusiveLock", "none") if " or replace " in statement else []
     if match := re.match(r"insert into plait\.(\w+)", statement):
         return lock(match[1], "RowExclusiveLock", "none")
     if match := re.match(r"(?:update|delete from) plait\.(\w+)", statement):
-        return lock(match[1], "RowExclusiveLock", "writes it all")  # and so locks each row of it
+        return lock(match[1], "RowExclusiveLock", "writes it all")  # which locks each of its rows
     if re.match(r"alter index plait\.\w+ set \(", statement):
-        return []  # of the index only, and blocks nothing
+        return []  # locks only the index, and blocks nothing
     if re.match(r"create (table|type|schema|function|or replace function)|select\b|comment on|grant|revoke", statement):
         return []
     return lock("?", None, "unknown")
 
 
 def _work_of(actions: str) -> Work:
-    """The work of ALTER TABLE besides its lock: the most expensive of its actions."""
+    """The work that ALTER TABLE does while it holds its lock: the most expensive of its actions."""
     works = [_work_of_one(action) for action in _apart(actions)]
     return max(works, key=("none", "reads it all", "writes it all", "unknown").index)
 

@@ -33,7 +33,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobNode:
-    """A node's result of its part of a node job; the fields after `finished_at` describe the job as a whole."""
+    """The result of a node's part of a node job; the fields after `finished_at` describe the job as a whole."""
 
     node: str
     job_id: UUID
@@ -42,12 +42,12 @@ class JobNode:
     """None, for the leader, if the node is late."""
     attempt: int
     late: bool
-    """It had not ended when the job was decided; its outcome has no effect."""
+    """Whether the node had not finished when the job was decided; its outcome then has no effect."""
     result: str | None
     error: str | None
     finished_at: datetime | None
     rule: Rule | None
-    """The rule that decided the job; None: it is not decided."""
+    """The rule that decided the job; None if it is not decided."""
     decided_at: datetime | None
     total: int
     needed: int
@@ -67,11 +67,11 @@ class Nodes:
         return await self._job_nodes("select * from plait.job_nodes($1, $2, $3)", job_id, tenant_id, all_tenants)
 
     async def gather_nodes(self, job_id: UUID) -> list[JobNode]:
-        """The results that the leader acts on: the same each time."""
+        """The results that the leader acts on. Every call returns the same results."""
         return await self._job_nodes("select * from plait.gather_nodes($1)", job_id)
 
     async def open_nodes(self, lease: Lease, seq: int) -> str:
-        """Start the parts of a node job: suspended, none if there are too few nodes, stale or canceled."""
+        """Start the parts of a node job. Returns `suspended`, `none` if there are too few nodes, `stale` or `canceled`."""
         status: str = await self._db.fetchval(
             "select plait.open_nodes($1, $2, $3, $4)", lease.worker, lease.job_id, lease.attempt, seq
         )

@@ -47,7 +47,7 @@ class Nurseries:
     async def spawn_many(
         self, lease: Lease, step: SpawnStep, jobs: Sequence[NewJob], *, nursery: UUID | None, sibling: bool
     ) -> tuple[Answer, list[UUID]]:
-        """Their ids; if an existing job has the dedupe key, that job's."""
+        """Spawn jobs. Returns their ids; if an existing job has a dedupe key, its id."""
         given = {**_spawned(lease, step, jobs), "p_nursery": nursery, "p_sibling": sibling}
         row = await self._db.fetchrow(f"select * from plait.spawn_many({named(given)})", *given.values())
         return row["o_status"], row["o_ids"] or []
@@ -55,7 +55,7 @@ class Nurseries:
     async def after_many(
         self, lease: Lease, step: SpawnStep, jobs: Sequence[NewJob], *, always: bool
     ) -> tuple[Answer, list[UUID]]:
-        """Their ids. `always`: they run after any outcome, and wait from now on; an existing job with the dedupe key takes the place of one."""
+        """Add follow-ups. Returns their ids; if an existing job has a dedupe key, its id. `always`: they run after any outcome, and are stored now."""
         given = {**_spawned(lease, step, jobs), "p_always": always}
         row = await self._db.fetchrow(f"select * from plait.after_many({named(given)})", *given.values())
         return row["o_status"], row["o_ids"] or []
@@ -63,7 +63,7 @@ class Nurseries:
     async def list_dependencies(
         self, job_id: UUID, tenant_id: UUID, *, after: int = -1, last: bool = False
     ) -> list[DependencyRow]:
-        """The dependencies of a job from an index on, a few megabytes of results at a time; with `last`, only the last one."""
+        """The dependencies of a job, starting at an index, with a few megabytes of results at a time. With `last`, only the last one."""
         rows = await self._db.fetch(
             "select * from plait.list_dependencies($1, $2, $3, $4)", job_id, tenant_id, after, last
         )

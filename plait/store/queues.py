@@ -25,7 +25,7 @@ class QueueRow:
     rate_count: int | None
     rate_period_s: float | None
     mode: str
-    """parallel, or serial: one workflow at a time."""
+    """`parallel`, or `serial`, which runs one workflow at a time."""
     root_id: UUID | None
     """The root of the workflow that a serial queue runs now."""
     paused_at: datetime | None
@@ -52,14 +52,14 @@ class Queues:
         return [QueueRow(**row) for row in await self._db.fetch("select * from plait.list_queues($1)", tenant_id)]
 
     async def list_settings(self) -> list[QueueSettings]:
-        """Only explicit settings, which are cheap to read."""
+        """Only queues with explicit settings, which are cheap to read."""
         rows = await self._db.fetch(
             "select name, paused, serial, max_running, rate_count, rate_period_s from plait.queues order by name"
         )
         return [QueueSettings(**row) for row in rows]
 
     async def set_queue(self, name: str, settings: Mapping[str, Any]) -> None:
-        """Change it, and wait (5 s at most) for earlier claims: after this returns, a paused queue starts no more jobs."""
+        """Change a queue, and wait for earlier claims (for at most 5 s). When this has returned, a paused queue starts no more jobs."""
         text = msgspec.json.encode(dict(settings)).decode()
         await self._db.fetchval("select plait.set_queue($1, $2::json)", name, text)
         await self._db.unaudited.fetchval("select plait.await_claims($1)", name)

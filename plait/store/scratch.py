@@ -15,7 +15,8 @@ from plait.store.sockets import open_connection
 
 @asynccontextmanager
 async def scratch_database(url: str) -> AsyncIterator[str]:
-    """The URL of a new, empty database on the server of `url`. It is dropped at the end, with plait's roles that were created meanwhile."""
+    """The URL of a new, empty database on the server of `url`. It is dropped at the end, together with those of plait's roles that were
+    created meanwhile."""
     name = f"plait_scratch_{uuid4().hex[:12]}"
     before = await _create(url, name)
     try:
@@ -25,7 +26,7 @@ async def scratch_database(url: str) -> AsyncIterator[str]:
 
 
 async def _create(url: str, name: str) -> set[str]:
-    """The roles that existed."""
+    """The roles that existed before."""
     try:
         connection, _ = await open_connection(url, statement_s=LONG_S)
         try:
@@ -48,7 +49,7 @@ async def _drop(url: str, name: str, *, keep: set[str]) -> None:
         await connection.execute(f'drop database if exists "{name}" with (force)')
         for role in (DEV_LOGIN, *ROLES):
             if role not in keep:
-                # Plait may have been installed in another database of this server meanwhile: then the role is needed.
+                # If plait was installed in another database of this server meanwhile, the role is needed there.
                 try:
                     await connection.execute(f'drop role if exists "{role}"')
                 except asyncpg.DependentObjectsStillExistError:

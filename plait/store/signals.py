@@ -1,4 +1,4 @@
-"""Statements that send signals, on plait's or the caller's connection. Ids and tenants are text: every driver can send it."""
+"""Statements that send signals, on plait's or the caller's connection. Ids and tenants are text, which every driver can send."""
 
 from typing import Any, Final
 from uuid import UUID
@@ -66,7 +66,7 @@ class Signals:
         self._db = database
 
     async def signal_or_start(self, arguments: list[Any]) -> UUID:
-        """Signal the job with a dedupe key, or start it and signal it; returns its id. The arguments are `start_arguments`."""
+        """Signal the job with a dedupe key, or start it and signal it; returns its id. Takes the values of `start_arguments`."""
         row = await self._db.fetchrow(SIGNAL_OR_START, *arguments)
         return UUID(bytes=row["o_job"].bytes)
 

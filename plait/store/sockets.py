@@ -1,7 +1,8 @@
 """Open a connection on which neither side waits forever for a peer that is gone.
 
-The client limits each statement. The kernels of both sides notice a dead peer: keepalive while the connection is idle, TCP_USER_TIMEOUT while
-sent bytes are not acknowledged. While it executes a statement, the server checks whether the client is still connected.
+The client limits each statement. The kernels on both sides detect a dead peer: by keepalive while the connection is idle, and by
+TCP_USER_TIMEOUT while sent bytes are not acknowledged. While it executes a statement, the server checks whether the client is still
+connected.
 """
 
 import socket
@@ -14,7 +15,7 @@ CONNECT_S: Final = 10.0
 _IDLE_S, _INTERVAL_S, _COUNT, _UNACKNOWLEDGED_MS = 10, 5, 3, 25_000
 
 _SESSION: Final = {
-    # plait's functions require it, whatever the default of the login or database is.
+    # plait's functions require this, regardless of the default of the login or database.
     "default_transaction_isolation": "read committed",
     "tcp_keepalives_idle": str(_IDLE_S),
     "tcp_keepalives_interval": str(_INTERVAL_S),
@@ -28,7 +29,7 @@ _UNSUPPORTED: Final = (
     asyncpg.InvalidParameterValueError,
     asyncpg.UndefinedObjectError,
 )
-"""Errors of a pooler or platform that does not know one of these settings."""
+"""Errors from a pooler or platform that does not support one of these settings."""
 
 
 async def open_connection(
@@ -39,7 +40,7 @@ async def open_connection(
     prepare: bool = True,
     session_settings: bool = True,
 ) -> tuple[asyncpg.Connection, bool]:
-    """A connection whose statements must be answered within `statement_s`; and whether the session settings were accepted."""
+    """Open a connection whose statements must be answered within `statement_s`. Also returns whether the session settings were accepted."""
     options: dict[str, Any] = {"timeout": within, "command_timeout": statement_s}
     if not prepare:
         options["statement_cache_size"] = 0

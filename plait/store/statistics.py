@@ -88,7 +88,7 @@ class HistoryRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatencyRow:
-    """How long jobs of one interval waited and ran, in seconds."""
+    """How long the jobs of one interval waited and ran, in seconds."""
 
     at: datetime
     jobs: int
@@ -118,7 +118,7 @@ class Statistics:
         start: int = 0,
         limit: int = 100,
     ) -> list[ChildRow]:
-        """The children of a job's fan-out from an index on. Default: the first fan-out."""
+        """The children of a job's fan-out, starting at an index. Default: the first fan-out."""
         sql = (
             "select * from plait.list_children(p_job => $1, p_fan_out => $2, p_tenant => $3, p_all => $4, "
             "p_start => $5, p_limit => $6)"
@@ -137,7 +137,7 @@ class Statistics:
         end: datetime | None = None,
         parts: int = 100,
     ) -> list[FanOutLoadRow]:
-        """How many children of a job's fan-out ran at once, in equal intervals. Default: over the fan-out's lifetime."""
+        """How many children of a job's fan-out ran at the same time, in equal intervals. Default: over the fan-out's lifetime."""
         sql = (
             "select * from plait.fan_out_load(p_job => $1, p_fan_out => $2, p_tenant => $3, p_all => $4, "
             "p_start => $5, p_end => $6, p_parts => $7)"

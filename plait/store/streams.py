@@ -28,7 +28,7 @@ class StreamItem(msgspec.Struct, frozen=True, gc=False):
 
 
 class Following(msgspec.Struct, frozen=True, gc=False):
-    """A followed subject: `stream <name>` of a job, after the item with this number."""
+    """A followed subject, such as `stream <name>` of a job, after the item with this number."""
 
     job_id: UUID
     tenant_id: UUID
@@ -37,7 +37,7 @@ class Following(msgspec.Struct, frozen=True, gc=False):
 
 
 class News(msgspec.Struct, frozen=True, gc=False):
-    """Items with their numbers. `ended`: no more items will follow. `status` is the job's; None: the job does not exist."""
+    """Items with their numbers. `ended`: no more items will follow. `status` is the job's; None if the job does not exist."""
 
     status: Status | None
     ended: bool
@@ -46,7 +46,7 @@ class News(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class StreamToken:
-    """The job whose streams a token opens."""
+    """The job whose streams a token allows reading."""
 
     tenant_id: UUID
     redacted: bool

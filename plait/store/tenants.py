@@ -14,8 +14,8 @@ from plait.store.database import Database
 
 OWN_TENANT: Final = f"""coalesce(plait._visible_tenant(),
   case when coalesce(current_setting('plait.tenant', true), '') = '' then '{DEFAULT_TENANT}'::uuid end)"""
-"""The tenant of a session that names none: its login's, or the setting's, or the default tenant. Null if the setting is not a tenant's
-id."""
+"""The tenant of a session that does not name one: the login's tenant, the one in the setting plait.tenant, or the default tenant. Null
+if the setting is not a tenant's id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class Tenants:
         return UUID(bytes=(await self._db.fetchval("select plait.tenant_id($1)", tenant)).bytes)
 
     async def own_tenant_id(self) -> UUID:
-        """The tenant of this login, if a call names none."""
+        """The tenant of this login, for calls that do not name one."""
         tenant_id = await self._db.fetchval(f"select {OWN_TENANT}")
         if tenant_id is None:
             raise UnknownTenant("the setting plait.tenant must be the id of a tenant")

@@ -15,7 +15,7 @@ from plait.store.database import Database
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriggerRow:
     now: datetime
-    """The database's clock when it was read."""
+    """The database's time when the row was read."""
     id: UUID
     tenant_id: UUID
     tenant: str
@@ -171,7 +171,7 @@ class Triggers:
         missed: int,
         error: str | None = None,
     ) -> int | None:
-        """Enqueue the jobs of instants, and advance the schedule; None: the schedule has changed, and nothing was done."""
+        """Enqueue the jobs of these instants, and advance the schedule. None if the schedule has changed, so that nothing was done."""
         fired: int | None = await self._db.fetchval(
             "select plait.fire(p_trigger => $1, p_revision => $2, p_cursor => $3, p_upto => $4, p_next => $5, "
             "p_fires => $6::json, p_missed => $7, p_error => $8)",
@@ -180,5 +180,5 @@ class Triggers:
         return fired
 
     async def release_fires(self, limit: int = 100) -> int:
-        """Fire instants that waited for the previous job, which has ended; returns their number."""
+        """Fire instants that waited for a previous job that has ended; returns their number."""
         return int(await self._db.fetchval("select plait.release_fires($1)", limit))

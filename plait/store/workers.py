@@ -19,7 +19,7 @@ from plait.store.database import UNREACHABLE, Database, say_goodbye, translate
 from plait.store.named_arguments import named
 
 CAREFUL_S: Final = 1.0
-"""For this long after a lock timeout, outcomes whose rows are locked are not waited for."""
+"""For this long after a lock timeout, batches do not wait for locked rows of outcomes."""
 _OUTCOMES: Final = ("p_jobs", "p_attempts", "p_outcomes", "p_results", "p_details", "p_ran_ms")
 """The arrays of `_columns`, in its order."""
 _SETTLED: Final = named(("p_worker", *_OUTCOMES))
@@ -38,7 +38,7 @@ class Settlement(msgspec.Struct, frozen=True, gc=False):
     detail: str | None = None
     ran_ms: float | None = None
     definition: str = ""
-    """For metrics; the database knows it."""
+    """Only for metrics; the database has its own copy."""
 
 
 class Claimed(msgspec.Struct, frozen=True, gc=False):
@@ -70,12 +70,12 @@ _COLUMNS: Final = {
 }
 """The column of `plait.cycle` for each field."""
 _CLAIMED: Final = tuple(_COLUMNS[field] for field in Claimed.__struct_fields__)
-"""In the order of the fields: on the hot path a job is built by position."""
+"""In the order of the fields, because jobs are built by position on the hot path."""
 
 
 @dataclass(slots=True)
 class Cursor:
-    """Where the fair claim of one queue continues: over tenants, over lanes, and past deleted rows."""
+    """Where the next fair claim on one queue continues: the position among tenants and among lanes, and the scan bounds that skip deleted rows."""
 
     tenant: UUID | None = None
     lane: str | None = None
@@ -93,7 +93,7 @@ class Cycle:
     busy: list[int] = field(default_factory=list)
     """Positions of settlements whose rows a user's transaction locks: nothing was recorded, and they must be sent again."""
     alone: bool | None = None
-    """Whether no other worker serves its queues; None: not checked, since it claimed too little for it to matter."""
+    """Whether no other worker serves its queues. None if this was not checked, since it claimed too few jobs for it to matter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,7 @@ class WorkerRow:
     definitions: list[str]
     running: int
     prefetched: int
-    """Jobs that it has claimed and not started, as of its last heartbeat."""
+    """Jobs that it had claimed but not started at its last heartbeat."""
     metadata: str
     started_at: datetime
     seen_at: datetime
@@ -124,7 +124,7 @@ class WorkerRow:
     seen_s: float
     stale: bool
     node: str | None
-    """The machine that it is on."""
+    """The machine that the worker runs on."""
     draining: bool
     leads: bool
     blocked_since: datetime | None
@@ -154,7 +154,8 @@ class Workers:
         url: str | None = None,
         build: str | None = None,
     ) -> int:
-        """`node`: the worker's node; `holder`: its process in leader elections; `url`: of the API there; `build`: of its code."""
+        """`node`: the worker's node. `holder`: the name of its process in leader elections. `url`: the URL of the API in that process.
+        `build`: the build of its code."""
         return int(
             await self._db.fetchval(
                 "select plait.register_worker(p_host => $1, p_pid => $2, p_version => $3, p_queues => $4, "
@@ -176,23 +177,23 @@ class Workers:
         )
 
     async def drain(self, worker: int) -> None:
-        """The worker shuts down: its node takes no part in new node jobs."""
+        """The worker is shutting down: its node does not take part in new node jobs."""
         await self._db.fetchval("select plait.drain($1)", worker)
 
     async def settle(self, worker: int, settlements: Sequence[Settlement]) -> list[bool]:
-        """Record outcomes; returns for each whether it counted (also if it was already recorded)."""
+        """Record outcomes; returns for each whether it is recorded, now or by an earlier call."""
         rows = await self._db.fetch(f"select accepted from plait.settle({_SETTLED})", worker, *_columns(settlements))
         return [row["accepted"] for row in rows]
 
     async def settle_free(self, worker: int, settlements: Sequence[Settlement]) -> list[bool | None]:
-        """Like `settle`; None for an outcome whose rows another transaction locks: it is not recorded, and may be sent again."""
+        """Like `settle`, but returns None for an outcome whose rows another transaction locks. It is not recorded, and may be sent again."""
         rows = await self._db.fetch(
             f"select accepted from plait.settle({_SETTLED}, p_careful => true)", worker, *_columns(settlements)
         )
         return [row["accepted"] for row in rows]
 
     async def claim(self, worker: int, queue: str, limit: int = 1, *, sleep: bool = False) -> list[Claimed]:
-        """`sleep`: if there are no jobs, enqueues send notifications from now on."""
+        """`sleep`: if there are no jobs, enqueues send notifications to this worker from now on."""
         rows = await self._db.fetch("select * from plait.claim($1, $2, $3, $4)", worker, queue, limit, sleep)
         given: list[dict[str, Any]] = [{**row, "queue": queue} for row in rows]
         return [Claimed(**{field: one[field] for field in Claimed.__struct_fields__}) for one in given]
@@ -207,7 +208,8 @@ class Workers:
         blocked_job: UUID | None = None,
         prefetched: int = 0,
     ) -> Beat:
-        """`blocked_s`: how long its event loop has been blocked, and by which job. `prefetched`: claimed and not started."""
+        """`blocked_s`: how long its event loop has been blocked, and by which job. `prefetched`: the number of jobs that are claimed but
+        not started."""
         row = await self._db.fetchrow(
             "select * from plait.heartbeat(p_worker => $1, p_running => $2, p_held => $3, "
             "p_held_attempts => $4, p_blocked_s => $5, p_blocked_job => $6, p_prefetched => $7)",
@@ -261,7 +263,7 @@ class Workers:
 
 
 class CycleConnection:
-    """The worker's own connection for `cycle`. Not safe for concurrent calls: a worker has one for each round trip of its pump."""
+    """The worker's own connection for `cycle`. Not safe for concurrent calls: a worker has one for each concurrent round trip of its pump."""
 
     def __init__(self, connection: asyncpg.Connection, statement_s: float | None) -> None:
         self._connection = connection
@@ -290,7 +292,7 @@ class CycleConnection:
     ) -> Cycle:
         """Settle outcomes, then claim up to `wanted` jobs of each queue. Advances the cursors.
 
-        If another transaction locks a row of an outcome, for which the database waits some 300 ms, the batch is sent again without waiting for locks.
+        The database waits about 300 ms for a row that another transaction locks. Then the batch is sent again without waiting for locks.
         """
         queues = [queue for queue, limit in wanted.items() if limit > 0]
         at = [cursors.setdefault(queue, Cursor()) for queue in queues]

@@ -31,11 +31,11 @@ StepKind = Literal[
 Suspension = Literal["suspended", "opened", "ready", "waiting", "stale", "canceled"]
 
 PAGE_BYTES: Final = 8 * 1024 * 1024
-"""Values of steps and results of children are loaded in pages: a page ends with the value that reaches this size. A value in a row has at most 1 MiB."""
+"""Values of steps and results of children are loaded in pages. A page ends with the value that reaches this size. A value in a row has at most 1 MiB."""
 
 
 class Lease(msgspec.Struct, frozen=True, gc=False):
-    """The right of one attempt to write."""
+    """The permission of one attempt to write."""
 
     worker: int
     job_id: UUID
@@ -50,7 +50,7 @@ class NodePlace(msgspec.Struct, frozen=True, gc=False):
 
 
 class StepKey(msgspec.Struct, frozen=True, gc=False):
-    """The identity of a step: the n-th of its name in its branch, called as the seq-th of all."""
+    """The identity of a step: its branch, its name and its occurrence there. `seq` is its number among all steps."""
 
     branch: str
     name: str
@@ -59,7 +59,7 @@ class StepKey(msgspec.Struct, frozen=True, gc=False):
 
 
 class Checkpoint(msgspec.Struct, frozen=True, gc=False):
-    """The end of a step: a value or an error. `finished` is its place in the order of ends; None: its branch was canceled."""
+    """The end of a step: a value or an error. `finished` is its place in the order of ends; None if its branch was canceled."""
 
     lease: Lease
     key: StepKey
@@ -123,7 +123,7 @@ CHILD_FIELDS: Final = ("id", "definition", "payload", "queue", "priority", "max_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewFanOut:
-    """A fan-out, and its step. `early`: decided as soon as `needed` have succeeded, not when all have ended."""
+    """A fan-out and its step. `early`: it is decided as soon as `needed` children have succeeded, without waiting for all to end."""
 
     id: UUID
     key: StepKey
@@ -133,7 +133,7 @@ class NewFanOut:
     early: bool
     timeout_s: float | None
     cancel_remaining: bool | None
-    """When to cancel the remaining children. True: once decided; None: if it failed; False: never."""
+    """Whether to cancel the remaining children. True: once the fan-out is decided. None: only if it failed. False: never."""
     cancel_on_parent_failure: bool
     nested: bool
     streamed: bool
@@ -173,7 +173,7 @@ class Workflows:
     async def step_values(
         self, lease: Lease, first: StepRow, *, most_bytes: int = PAGE_BYTES
     ) -> dict[tuple[str, str, int], str] | None:
-        """The value of a step, and of those after it, by branch, name and occurrence; None if the lease is lost."""
+        """The values of a step and of the steps after it, by branch, name and occurrence; None if the lease is lost."""
         sql = (
             "select * from plait.step_values(p_worker => $1, p_job => $2, p_attempt => $3, p_branch => $4, "
             "p_name => $5, p_occurrence => $6, p_seq => $7, p_bytes => $8)"
@@ -185,7 +185,7 @@ class Workflows:
         return {(row["branch"], row["name"], row["occurrence"]): row["value"] for row in rows}
 
     async def drop_steps(self, lease: Lease, branches: Sequence[str], *, since: int) -> None:
-        """Drop the steps of these branches from this number on: they run again in the next attempt."""
+        """Drop the steps of these branches, starting at this number: they run again in the next attempt."""
         await self._db.fetchval(
             "select plait.drop_steps($1, $2, $3, $4, $5)",
             lease.worker,
@@ -202,7 +202,7 @@ class Workflows:
         )
 
     async def continue_as_new(self, lease: Lease, payload: str, undelivered: Sequence[StepKey] = ()) -> Suspension:
-        """Restart the job with this payload, without steps. Signals of the undelivered steps are unread again."""
+        """Restart the job with this payload, without steps. Signals that undelivered steps had received become unread again."""
         status: Suspension = await self._db.fetchval(
             "select plait.continue_as_new($1, $2, $3, $4, $5)",
             lease.worker,
@@ -251,14 +251,14 @@ class Workflows:
     async def gather(
         self, job_id: UUID, fan_out_id: UUID, *, after: int = -1, limit: int = 5000, most_bytes: int | None = None
     ) -> list[ChildOutcome]:
-        """The outcomes of children: `limit` of them, or fewer if their results and errors reach `most_bytes`; at least one, if there is one."""
+        """The outcomes of at most `limit` children; fewer if their results and errors reach `most_bytes`, but at least one if there is any."""
         rows = await self._db.fetch(_GATHER, job_id, fan_out_id, after, limit, most_bytes)
         return _child_outcomes(rows)
 
     async def await_steps(
         self, lease: Lease, waits: Sequence[Wait], abandoned: Sequence[StepKey], *, next_number: int, suspend: bool
     ) -> tuple[Suspension, list[StepEnd], float | None]:
-        """Wait for any of these, or return those that have ended; and the seconds until the first is due."""
+        """Wait for any of these, or return those that have ended. Also returns the seconds until the first one is due."""
         row = await self._db.fetchrow(
             "select * from plait.await_steps(p_worker => $1, p_job => $2, p_attempt => $3, p_next => $4, "
             "p_suspend => $5, p_waits => $6, p_abandoned => $7)",

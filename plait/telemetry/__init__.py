@@ -5,7 +5,7 @@
     database.py    the installation's metrics, read from the leader's counts at each scrape
     histogram.py   histograms, updated a batch at a time
     server.py      `/metrics` on a separate listener, for processes without an API, and for scraping without a key
-    tracing.py     spans, if the application has configured OpenTelemetry; else nothing, at no cost
+    tracing.py     spans, if the application has configured OpenTelemetry; otherwise no cost
 
 Telemetry must not slow down jobs. The database's metrics are read at each scrape, from counts that the leader maintains anyway; a worker's
 metrics are updated once per round trip.

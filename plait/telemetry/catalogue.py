@@ -1,7 +1,6 @@
-"""Every metric that plait exposes. A new metric is added here: it is then in the docs, and the dashboard may use it.
-
-The number of label values is bounded: statuses and duties by the code, definitions by the application's, tenants and queues by `PLAIT_METRICS_TOP`;
-the others are combined as `*`. No label ever contains an id, a payload or an error.
+"""Every metric that plait exposes. Add a new metric here: the docs list it then, and the dashboard may use it. The number of label values is
+bounded: statuses and duties by plait's code, definitions by the application's code, tenants and queues by `PLAIT_METRICS_TOP`; the others are
+combined as `*`. No label ever contains an id, a payload or an error.
 """
 
 from dataclasses import dataclass
@@ -39,7 +38,7 @@ class Metric:
         return HistogramMetricFamily(self.name, self.help, labels=self.labels)
 
 
-# Installation metrics: reported by every API, and by the leader. They are the same everywhere, so use the `max` over instances.
+# Installation metrics: reported by every API, and by the leader. All instances report the same values, so query the `max` over instances.
 DATABASE_UP: Final = Metric("plait_database_up", "gauge", "installation", "Whether the database answered.")
 JOBS: Final = Metric("plait_jobs", "gauge", "installation", "Unfinished jobs.", ("tenant", "status"))
 QUEUE_JOBS: Final = Metric("plait_queue_jobs", "gauge", "installation", "Unfinished jobs.", ("queue", "status"))
@@ -65,11 +64,11 @@ PREFETCHED: Final = Metric(
     "plait_jobs_prefetched",
     "gauge",
     "installation",
-    "Prefetched jobs: claimed and not started, as of the workers' last heartbeats. Status `running` includes them.",
+    "Prefetched jobs: claimed but not started at the workers' last heartbeats. Status `running` includes them.",
 )
 LEADER_PRESENT: Final = Metric("plait_leader_present", "gauge", "installation", "Whether there is a leader.")
 LEADER_TERM: Final = Metric(
-    "plait_leader_term", "gauge", "installation", "The leader's term; it grows with each leader election."
+    "plait_leader_term", "gauge", "installation", "The leader's term; it increases with each leader election."
 )
 NOTIFY_QUEUE: Final = Metric(
     "plait_notify_queue_ratio", "gauge", "installation", "Fill level of the server's notification queue, from 0 to 1."
@@ -102,7 +101,7 @@ WAIT_SECONDS: Final = Metric(
     ("queue",),
 )
 LISTENING: Final = Metric(
-    "plait_worker_listening", "gauge", "worker", "Whether notifications arrive, by its own test notification."
+    "plait_worker_listening", "gauge", "worker", "Whether notifications arrive, checked with a test notification."
 )
 NOTIFIED: Final = Metric("plait_worker_notifications_total", "counter", "worker", "Received notifications.")
 
@@ -120,7 +119,7 @@ RETENTION_LAG: Final = Metric(
     "plait_retention_lag_seconds",
     "gauge",
     "leader",
-    "Time since retention last completed a round over all jobs; while this process leads.",
+    "Time since retention last completed a round over all jobs. Reported only while this process leads.",
 )
 
 METRICS: Final = tuple(value for value in list(vars().values()) if isinstance(value, Metric))

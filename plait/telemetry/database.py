@@ -1,7 +1,7 @@
 """The installation's metrics, read at each scrape.
 
-The leader maintains counts per minute, and the last minutes may still grow. Counters are the growth since the last scrape, so they start at 0
-with the process, as Prometheus expects, and never decrease when old minutes are deleted.
+The leader maintains counts per minute, and those of the last minutes may still grow. Each scrape adds their growth to the counters, so
+counters start at 0 with the process, as Prometheus expects, and never decrease when old minutes are deleted.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from plait.telemetry import catalogue
 from plait.telemetry.catalogue import Family
 
 PATIENCE_S: Final = 8.0
-"""Less than a scraper's timeout: it must get the process's metrics anyway."""
+"""Must be less than a scraper's timeout, so that it gets the process's own metrics even if the database does not answer."""
 KINDS: Final = ("enqueued", "succeeded", "failed", "dead_letter", "canceled", "skipped", "retried", "lost", "run_s")
 FINAL: Final = tuple(status.value for status in Status if status.final)
 SINGLE: Final = {
@@ -36,7 +36,7 @@ SINGLE: Final = {
 
 
 class Growth:
-    """The growth since this process started to read, by kind."""
+    """The total growth since this process began to read, by kind."""
 
     def __init__(self) -> None:
         self.since: datetime | None = None
@@ -53,7 +53,8 @@ class Growth:
 
 
 class DatabaseMetrics:
-    """`wanted`: called at each scrape, whether to report anything; a worker reports it only while it leads, an API always."""
+    """`wanted` is called at each scrape and returns whether to report these metrics: a worker reports them only while it leads, an API
+    process always."""
 
     def __init__(
         self, store: Callable[[], Awaitable[Store]], *, top: int, wanted: Callable[[], bool] = lambda: True

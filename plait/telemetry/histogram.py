@@ -1,4 +1,4 @@
-"""Histograms. A batch is counted at once: it is sorted, and the bounds are looked up in it, not each value in the bounds."""
+"""Histograms. A whole batch is counted together: it is sorted, and each bound is looked up in the batch, instead of each value in the bounds."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ BOUNDS_S: Final = (
     1800.0,
     3600.0,
 )
-"""From a millisecond to an hour: from a small handler to the longest default timeout."""
+"""From a millisecond, for a small handler, to an hour, the default timeout."""
 
 
 class Histogram:

@@ -1,6 +1,6 @@
 """Spans, if the application has configured OpenTelemetry: in its module, by `opentelemetry-instrument`, or by PLAIT_TRACES.
 
-OpenTelemetry is not imported for this: if no other code has imported it, it cannot be configured, and that check is one dict lookup.
+OpenTelemetry is not imported to check this: if no other code has imported it, it cannot be configured. The check is one dict lookup.
 Spans contain ids, names, error types, and messages without secrets; never a payload or a result.
 """
 
@@ -49,7 +49,7 @@ def tracer() -> Any | None:
 
 
 def captured() -> str | None:
-    """The `traceparent` of the current span, for jobs enqueued here; None outside of a trace, and in one that is not recorded."""
+    """The `traceparent` of the current span, for jobs enqueued here; None outside of a trace, and in a trace that is not recorded."""
     api = sys.modules.get("opentelemetry.trace")
     if api is None:
         return None
@@ -60,7 +60,7 @@ def captured() -> str | None:
 
 
 def span(name: str, *, outgoing: bool = False, **attributes: str | int) -> AbstractContextManager[Any]:
-    """A child span of the current one: of a step or, `outgoing`, of a request. Nothing if tracing is not configured."""
+    """A child span of the current span: for a step or, if `outgoing`, for a request. Does nothing if tracing is not configured."""
     found = tracer()
     if found is None:
         return nullcontext()
@@ -83,7 +83,7 @@ def run_span(
 
 
 def tell_failed(opened: Any) -> None:
-    """Mark a span as failed whose error is recorded elsewhere."""
+    """Mark a span as failed if its error is recorded elsewhere."""
     opened.set_status(sys.modules["opentelemetry.trace"].StatusCode.ERROR)
 
 

@@ -1,7 +1,6 @@
-"""A fake clock for queues, backoff, leases and schedules: it stands still until a test moves it.
-
-`plait.now()` is the only clock that decides anything, so replacing that function is enough. The time is stored in a table, so every
-connection sees the same. The table and the function exist in test databases only; no setting can move a real clock.
+"""A fake clock for queues, backoff, leases and schedules, which stands still until a test moves it. All decisions use
+`plait.now()`, so replacing that function is enough. The time is stored in a table, so every connection sees the same time. The
+table and the function exist in test databases only; no setting can move a real clock.
 """
 
 from datetime import UTC, datetime, timedelta

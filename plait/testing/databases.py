@@ -1,8 +1,8 @@
 """A database for each test, cloned from a migrated template in some tens of milliseconds.
 
-The server is `PLAIT_TEST_URL` (a superuser's URL) if that is set, else an embedded Postgres that is kept between runs, so that only the
-first run creates it: below `PLAIT_TEST_DIR`, by default the system's temporary directory. A template's name contains a hash of the SQL, so a
-changed function makes a new one.
+The server is `PLAIT_TEST_URL` (a superuser's URL) if that is set. Otherwise it is an embedded Postgres below `PLAIT_TEST_DIR` (default: the
+system's temporary directory), which is kept between runs, so that only the first run creates it. A template's name contains a hash of the
+SQL, so a new template is created when a function has changed.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """The `plait` fixture: an app on its own database, a clock to move, and a worker to run.
 
-Nothing runs in the background: `run_until_idle()` runs the due jobs in this process and returns; `advance()` moves the clock. So a test with
-retries, delays and leases does not wait in real time.
+Nothing runs in the background: `run_until_idle()` runs the due jobs in this process and returns; `advance()` moves the clock. Therefore a
+test with retries, delays and leases does not wait in real time.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ class Kit:
         except_jobs: Collection[Job[..., Any] | str] = (),
         concurrency: int = 100,
     ) -> None:
-        """Run all due jobs, and those that become due by it, until no job can start now. Jobs of `except_queues` and of the definitions in
+        """Run all due jobs, and jobs that become due through them, until no job can start. Jobs of `except_queues` and of the definitions in
         `except_jobs` are not run: complete or inspect them yourself."""
         for name, given in (("except_queues", except_queues), ("except_jobs", except_jobs)):
             if isinstance(given, str):
@@ -79,7 +79,7 @@ class Kit:
                 return
 
     async def _queues(self, left_out: Collection[str]) -> list[str]:
-        """The queues of the app's jobs except these: from their definitions and from operators' overrides."""
+        """The queues of the app's jobs, from their definitions and from operators' overrides, except the given ones."""
         definitions = self.app.definitions
         moved = await (await self.app.store()).definitions.definition_queues(list(definitions))
         return sorted(({"default"} | {one.queue for one in definitions.values()} | set(moved)) - set(left_out))
@@ -110,7 +110,7 @@ class Kit:
     async def _fire(self) -> None:
         duty = Fire()
         while await duty.run(await self.app.store()) == 0:
-            pass  # there is more
+            pass  # more is due
 
     async def enqueued(self, job: Job[..., Any] | str | None = None, *, tenant: str | None = None) -> list[JobRow]:
         """The unfinished jobs of a tenant, oldest first; of one definition if it is given."""
@@ -150,7 +150,7 @@ class Kit:
         return [node for node in children if node.fan_out_id == newest]
 
     async def complete_sub_job(self, job: Handle[Any] | UUID, result: Any = None) -> None:
-        """Complete a job that has not started, as if a worker had run it and it had returned this."""
+        """Complete a job that has not started, as if a worker had run it and its handler had returned this value."""
         text = None if result is None else msgspec.json.encode(result).decode()
         await self._settle_by_hand(_id(job), AttemptOutcome.SUCCEEDED, result=text)
 
@@ -182,7 +182,7 @@ class Kit:
         return await replay(history, handler, definitions=self.app.definitions)
 
     async def wait_for_fan_out(self, parent: Handle[Any] | UUID, *, timeout: float = 10) -> str:
-        """Wait, in real time, until a job's newest fan-out is decided; returns succeeded, failed or timeout."""
+        """Wait, in real time, until a job's newest fan-out is decided. Returns succeeded, failed or timeout."""
         jobs = (await self.app.store()).jobs
         async with asyncio.timeout(timeout):
             while True:

@@ -94,9 +94,9 @@ async def replay(
 ) -> Any:
     """Run `handler`, a job or an `async def` function, on a recorded history: a dict, JSON text, or the path of a file.
 
-    Returns the handler's result; None if the history ends earlier. Raises DeterminismError, which names both sides, if the handler calls a different
-    step, returns before a recorded one, or continues after the recorded end. The handler's own error is raised, unless the recorded job failed too.
-    `definitions`: the app's, if the handler names jobs by text.
+    Returns the handler's result; None if the history ends earlier. Raises DeterminismError, which names the recorded and the called step, if the
+    handler calls a different step, returns before a recorded one, or continues after the recorded end. The handler's own error is raised, unless the
+    recorded job failed too. `definitions`: the app's, if the handler names jobs by text.
     """
     read = _read(history)
     definition = getattr(handler, "definition", None)
@@ -148,7 +148,7 @@ def _read(history: Mapping[str, Any] | str | Path) -> _History:
 
 
 class _Attempt:
-    """Takes the place of the worker: has the lease, and runs the handler."""
+    """Stands in for the worker: has the lease, and runs the handler."""
 
     def __init__(self, history: _History, runtime: DurableRuntime) -> None:
         self.suspended = False
@@ -237,7 +237,7 @@ async def _nothing_reported() -> tuple[None, None]:
 
 
 class _Replayed(Durable):
-    """New steps do not run: each waits, as for something that never ends, until nothing else can continue."""
+    """New steps do not run. Each waits forever, until nothing else in the handler can continue."""
 
     def __init__(self, runtime: DurableRuntime, holder: Any, **of: Any) -> None:
         super().__init__(runtime, holder, **of)
@@ -254,7 +254,7 @@ class _Replayed(Durable):
         return step
 
     async def is_durable(self) -> bool:
-        return True  # sending is a step, and is not done
+        return True  # sending is a step, which does not run here
 
     def difference(self, failure: BaseException | None, *, ended: bool, complete: bool) -> DeterminismError | None:
         """How the run differs from the history."""
@@ -324,7 +324,7 @@ class _RecordedWorkflows:
         return rows[:limit]
 
     async def await_steps(self, *_: Any, suspend: bool, **__: Any) -> tuple[str, list[Any], float | None]:
-        """There are no further ends."""
+        """No further steps end."""
         return "suspended" if suspend else "waiting", [], None
 
     async def drop_steps(self, *_: Any, **__: Any) -> None: ...

@@ -8,10 +8,10 @@
     cached_handlers.py  suspended handlers that stay in memory, so that they resume without a replay
     outcomes.py   turns any result or error of a handler into an outcome that can be stored
     unsettled.py  outcomes that the database rejected; busy_outcomes.py: those whose rows a user's transaction holds
-    heartbeat.py  renews the lease, from a separate thread; registration.py: begins it, again after it was lost
+    heartbeat.py  renews the lease, from a separate thread; registration.py: registers the worker, again if the lease was lost
     metrics.py    the worker's metrics; tracing.py: a span for each attempt
     watchdog.py   detects a blocked event loop: logs it, then gives up the lease and ends the process
 
-Two things must never happen: an outcome is lost because a reply was lost (the pump sends it again, and the database recognises it), or
-an attempt that has lost its lease writes something (the database fences it; here, its handler is stopped).
+Two things must never happen. An outcome must not get lost when a reply does: the pump sends it again, and the database recognises it.
+An attempt that has lost its lease must not write anything: the database fences it, and the worker stops its handler.
 """

@@ -12,7 +12,7 @@ from plait.store.workers import Settlement
 
 FIRST_S, LONGEST_S = 0.05, 1.0
 STOP_S = 3.0
-"""Less than a stopping worker waits for its pump."""
+"""Must be less than the time for which a stopping worker waits for its pump."""
 
 _Key = tuple[UUID, int]
 
@@ -28,7 +28,7 @@ class BusyOutcomes:
 
     @property
     def careful(self) -> bool:
-        """Whether one of them may be in the next batch, which must then not wait for its row's lock."""
+        """Whether the next batch may contain one of them. That batch must not wait for row locks."""
         return bool(self._pauses)
 
     @property
@@ -41,7 +41,7 @@ class BusyOutcomes:
         return min((at for at, _ in self._waiting), default=float("inf"))
 
     def answered(self, batch: list[Settlement], busy: Collection[int]) -> None:
-        """The result of a batch: the positions of busy outcomes; the others are recorded, or stale."""
+        """Handle the reply to a batch. `busy` has the positions of outcomes that are not recorded; the others are recorded or stale."""
         if not busy and not self._pauses:
             return
         now, positions = time.monotonic(), set(busy)

@@ -1,7 +1,8 @@
 """Suspended handlers that stay in memory. If this worker claims such a job when its wait ends, its handler continues without a replay.
 
-This only saves time; the database does not know of it. The job waits as a row, without a lease, and any worker may claim it. A handler is dropped if another
-worker has run its job since, if it is kept for too long, or if there is no room. A dropped handler is unwound without effects, as at any suspension.
+This is only an optimisation, and nothing about it is stored: the job waits as a row, without a lease, and any worker may claim it. A handler is dropped if
+another worker has run its job in the meantime, if it has been kept for too long, or if the memory limit is reached. A dropped handler is unwound without
+effects, as at any suspension.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ class CachedHandlers:
         """By job, oldest first."""
         self._held = 0
         self._claimed: dict[Run, _Kept] = {}
-        """Those whose jobs were claimed here and wait for a slot."""
+        """Handlers whose jobs were claimed by this worker and wait for a slot."""
 
     @classmethod
     def of(cls, settings: Settings, *, free_slot: Callable[[Run], None]) -> "CachedHandlers":
@@ -36,7 +37,7 @@ class CachedHandlers:
         return len(self._kept)
 
     def keep(self, run: Run, size: int) -> "asyncio.Future[bool] | None":
-        """The job was suspended. The future says whether its handler continues here; None: there is no room."""
+        """The job was suspended. The future tells whether its handler continues here. Returns None if the handler cannot be kept."""
         size += len(run.claimed.payload or "")
         if not self._count or size > self._size:
             return None
@@ -49,7 +50,7 @@ class CachedHandlers:
         return kept.continues
 
     def claim(self, claimed: Claimed) -> Run | None:
-        """The run of a claimed job, if its handler is here as its last attempt left it."""
+        """The run of a claimed job, if its handler is in memory and no other worker has run the job since."""
         kept = self._pop(claimed.job_id)
         if kept is None:
             return None
@@ -62,7 +63,7 @@ class CachedHandlers:
         return run
 
     def start(self, run: Run) -> bool:
-        """A run got a slot. True: it is one of these, and its handler continues."""
+        """A run got a slot. Returns whether its handler was in memory and continues."""
         kept = self._claimed.pop(run, None)
         if kept is None:
             return False
@@ -71,13 +72,13 @@ class CachedHandlers:
         return True
 
     def give_back(self, run: Run) -> None:
-        """It was claimed, but is not started here after all."""
+        """The run was claimed, but will not be started here."""
         kept = self._claimed.pop(run, None)
         if kept is not None:
             kept.end(continues=False)
 
     def sweep(self) -> None:
-        """Drop those that have waited for too long."""
+        """Drop handlers that have waited for too long."""
         before = time.monotonic() - self._age_s
         while self._kept:
             job_id, kept = next(iter(self._kept.items()))
@@ -111,5 +112,5 @@ class _Kept:
         self.continues: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
     def end(self, *, continues: bool) -> None:
-        if not self.continues.done():  # else its task was canceled
+        if not self.continues.done():  # otherwise its task was canceled
             self.continues.set_result(continues)

@@ -1,8 +1,8 @@
 """The messages between a worker and a process that runs handlers for it.
 
-A frame is a marker, a length and JSON. Every message of a child names its run: job, attempt, and a nonce that the worker created for this
-run. The worker drops every other message, so nothing that outlives a job can write for the next one. Bytes that are not a frame are an
-error of the run during which they arrive.
+A frame is a marker, a length and JSON. Every message from a child names its run: job, attempt, and a nonce that the worker created for
+this run. The worker drops every other message, so code that outlives its job cannot write for the next one. If invalid bytes arrive, the
+current run fails.
 """
 
 import asyncio
@@ -67,7 +67,7 @@ class Message(msgspec.Struct, kw_only=True, omit_defaults=True):
     result: str | None = None
     detail: str | None = None
     reusable: bool = True
-    """With an outcome: whether nothing of this job is left in the process, so that it may run another one."""
+    """Sent with an outcome: whether the job has left nothing behind in the process, so that the process may run another job."""
 
     @property
     def run(self) -> tuple[str, int, str]:
@@ -100,7 +100,7 @@ def _length(head: bytes) -> int:
 
 
 class Channel:
-    """The child's end. It belongs to the process that opened it: a forked copy can neither read nor write it."""
+    """The child's end of the channel. It belongs to the process that opened it; a forked copy can neither read nor write."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -115,7 +115,7 @@ class Channel:
         return os.getpid() == self._pid
 
     def receive(self) -> Request | None:
-        """The next request; None if the worker is gone."""
+        """The next request; None if the worker has exited."""
         head = self._read(_HEAD.size)
         body = None if head is None else self._read(_length(head))
         return None if body is None else msgspec.json.decode(body, type=Request)
@@ -144,7 +144,7 @@ class Channel:
 
     def _leave(self) -> None:
         """In a forked copy."""
-        self._sending = threading.Lock()  # another thread may have held it
+        self._sending = threading.Lock()  # another thread may have held the lock
         with contextlib.suppress(OSError):
             if _identity(self._fd) == self._identity:
                 os.close(self._fd)

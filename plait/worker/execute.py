@@ -1,4 +1,4 @@
-"""Run one handler where its definition says, and report its outcome."""
+"""Run one handler on the loop, in a thread or in a process, as its definition requires, and report its outcome."""
 
 import asyncio
 import contextvars
@@ -27,9 +27,9 @@ from plait.worker.threads import Threads
 log = get_logger("worker")
 
 THREAD_GRACE_S = 0.8
-"""Less than the worker waits before it takes a slot away."""
+"""Must be less than the time after which the worker takes away the slot."""
 IN_A_ROW, IN_A_ROW_S = 100, 0.001
-"""How many runs may share a task, and how long after the first one the last may begin: a handler that never waits does not yield to the
+"""How many runs may share a task, and how long after the first run the last one may begin: handlers that never wait do not yield to the
 loop."""
 
 
@@ -44,7 +44,7 @@ class Executor:
         unfit: Callable[[Claimed], str | None],
         continues: Callable[[Run], bool],
     ) -> None:
-        """`unfit` checks a payload that was too large to be checked before. `continues`: whether the run's handler is in memory and
+        """`unfit` checks a payload that was too large to be checked earlier. `continues`: whether the run's handler is in memory and
         continues."""
         self.original = Original()
         self._threads = Threads(self.original)
@@ -58,19 +58,20 @@ class Executor:
         self._heir: Run | None = None
 
     def start(self, run: Run) -> None:
-        """In the task of the run that is ending, if its context is unchanged; else in a new task."""
+        """Start a run: in the task of the run that is ending, if its context is unchanged; otherwise in a new task."""
         if self._continues(run):
             return
         if self._inheriting:
             self._inheriting, self._heir = False, run
         else:
-            # Referenced by its run, which the slots reference. Its context is the worker's: the current one may be a handler's.
+            # The run references the task, and the slots reference the run. The task gets the worker's context, because the current one may
+            # be a handler's.
             loop, context = asyncio.get_running_loop(), self._context.copy()
             run.task = loop.create_task(self._execute(run), context=context)
 
     async def _execute(self, run: Run) -> None:
-        """From the payload to the outcome, and on to the next run. Never raises. This is the worker's hot path: one coroutine per job, and one
-        task for many, which saves a third of the worker's time for small jobs."""
+        """Execute a run from the payload to the outcome, then continue with the next run. Never raises. This is the worker's hot path: many
+        jobs share one task, which saves a third of the worker's time for small jobs."""
         began_at = 0.0
         for turn in range(1, IN_A_ROW + 1):
             finished: Finished | None
@@ -116,7 +117,7 @@ class Executor:
                 except Exception as error:  # noqa: BLE001 - the lease or the database may be lost; the slot must become free
                     finished, failure = outcomes.raised(error), error
                 if run.steps.delivery.canceled and failure is None and run.stopping is None:
-                    finished = outcomes.ended(AttemptOutcome.CANCELED)  # it received the cancellation and cleaned up
+                    finished = outcomes.ended(AttemptOutcome.CANCELED)  # its handler has cleaned up
             if run.stopping is Stopping.LOST or run.suspended:  # regardless of the handler's result
                 finished = None
             task = run.task
@@ -173,7 +174,7 @@ class Executor:
         try:
             return await asyncio.shield(ending)
         except asyncio.CancelledError:
-            # A thread cannot be stopped. It may check `current().should_stop()`, so it gets a moment; then it is abandoned.
+            # A thread cannot be stopped. It may check `current().should_stop()`, so it gets a short time to end before it is abandoned.
             if run.stopping in (Stopping.CANCEL, Stopping.TIMEOUT, Stopping.RELEASE):
                 await asyncio.wait({ending}, timeout=THREAD_GRACE_S)
                 if ending.done() and run.stopping is not Stopping.TIMEOUT:
@@ -186,7 +187,7 @@ class Executor:
 
 
 def _is_in(context: contextvars.Context | None) -> bool:
-    """Whether no context variable has changed since this copy was made: the next handler must not see another's."""
+    """Whether no context variable has changed since this copy was made. A handler must not see the context variables of another."""
     try:
         return contextvars.copy_context() == context
     except Exception:  # noqa: BLE001 - a value that cannot be compared was not there before
@@ -209,7 +210,7 @@ def abandoned(run: Run) -> Finished | None:
 
 
 def log_failure(run: Run, finished: Finished) -> None:
-    """Log a failure; one that is retried needs no action."""
+    """Log a failure, at a lower level if it will be retried."""
     claimed, detail = run.claimed, msgspec.json.decode(finished.detail or "{}")
     left = 0 if detail.get("permanent") else max(0, claimed.max_attempts - claimed.failed_attempts - 1)
     level = "info" if left else "warning"

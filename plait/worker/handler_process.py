@@ -1,8 +1,8 @@
 """The process that runs handlers with isolation="process": `python -m plait.worker.handler_process FD PARENT`.
 
 It has no database connection and answers only its worker, over one socket (channel.py). Only this process may answer, never a forked copy,
-and only for the running job. After each job it reports whether it may run another: not if the handler has left processes behind, or
-threads that used `current()`.
+and only for the running job. After each job it reports whether it may run another one. It may not if the handler has left behind
+processes, or threads that used `current()`.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ def _die_with(parent: int) -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
-        sys.exit(1)  # it died before the death signal was set
+        sys.exit(1)  # the worker died before the death signal was set
 
 
 def _handle(request: Request, attempt: "_Attempt", channel: Channel) -> Finished:
@@ -97,7 +97,7 @@ def _find(request: Request) -> Definition:
 def _module(name: str, file: str | None) -> ModuleType:
     if name != "__main__":
         return importlib.import_module(name)
-    # The worker was started by a script: load its file under another name, so that its main part does not run again.
+    # The worker was started by a script. Load its file under another name, so that its `__main__` block does not run again.
     alias = "__plait_main__"
     if alias not in sys.modules:
         spec = importlib.util.spec_from_file_location(alias, file or "")
@@ -114,7 +114,7 @@ async def _no_last_report() -> NoReturn:
 
 class _Attempt:
     _late = False
-    """Something that outlived its job has used plait: the process must not be reused."""
+    """Code that outlived its job has used plait, so the process must not be reused."""
 
     def __init__(self, request: Request, channel: Channel) -> None:
         self._request = request

@@ -1,9 +1,9 @@
 """The worker's lease, renewed from a thread with its own event loop and connection.
 
 A handler that blocks the worker's loop for a short time does not cost the worker its lease; the watchdog sets the limit. The thread also tracks, by the monotonic
-clock, until when the lease is certainly valid: after that the worker stops its handlers, before other workers claim their jobs.
+clock, how long the lease is certainly valid. When that time has passed, the worker stops its handlers, before other workers claim their jobs.
 
-A worker that cannot make progress must not keep its jobs: while `stalled`, the lease is not renewed.
+A worker that cannot make progress must not keep its jobs, so the lease is not renewed while `stalled` returns True.
 """
 
 import asyncio
@@ -99,7 +99,7 @@ class Heartbeat:
         blocked = self._watchdog.blocked
         try:
             self._check_progress()
-            # Not longer than the lease is certainly valid: a hanging connection must not hide that it has expired.
+            # Not longer than the lease is certainly valid: a hanging connection must not hide an expired lease.
             async with asyncio.timeout(max(0.01, min(self._lease_s / 2, self._valid_until - sent))):
                 beat = await store.workers.heartbeat(
                     self._worker,

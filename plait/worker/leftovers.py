@@ -20,7 +20,7 @@ _MANY_ZOMBIES: Final = 100
 
 
 class Descendants:
-    """The descendants of this process. Created before the first handler runs: orphans are then adopted by this process, so a daemon that forks
+    """The descendants of this process. Must be created before the first handler runs. This process then adopts orphans, so a daemon that forks
     twice or calls setsid is found too. Without /proc, every started process counts as left behind."""
 
     def __init__(self) -> None:
@@ -42,7 +42,8 @@ class Descendants:
 
 
 def kill_descendants(pid: int) -> None:
-    """While `pid` lives and adopts its orphans: kill all its descendants, in other sessions too. Repeated, since some may fork meanwhile."""
+    """Kill all descendants of `pid`, including those in other sessions, while it is alive and adopts its orphans. Repeats, since some may
+    fork meanwhile."""
     for _ in range(20):
         found = list(_descendants(pid)) if sys.platform == "linux" else []
         if not found:
@@ -85,7 +86,7 @@ def _stat(pid: int) -> list[bytes]:
 
 class Original:
     """The worker's own process. A handler on its loop or in one of its threads may fork. The copy has the worker's memory and database
-    connections, and must never act as the worker. It may do its own work, and ends where the handler would end."""
+    connections, and must never act as the worker. It may run until the handler's code ends; then it exits."""
 
     def __init__(self) -> None:
         self.copied = False
@@ -108,7 +109,7 @@ def _in_copy() -> None:
     for original in list(_originals):
         original.copied = True
     for loop in _forking_on:
-        # A handler on the loop that awaits in the copy: the copy ends there, before one of the worker's tasks runs in it. On a loop
+        # If a handler on the loop awaits in the copy, the copy ends there, before one of the worker's tasks runs in it. On a loop
         # whose queue is not accessible, it ends within that turn.
         loop.call_soon(end_copy, None)
         with contextlib.suppress(AttributeError):

@@ -21,14 +21,14 @@ from plait.telemetry.histogram import Histogram
 from plait.worker.slots import Slots
 
 SAMPLE, SAMPLE_S = 100, 1.0
-"""How many claims are sampled for their wait times, and how often."""
+"""How many claimed jobs are sampled for their wait times, and how often."""
 OTHERS: Final = "*"
 NEVER_RAN: Final = frozenset({AttemptOutcome.RELEASED})
 
 
 class WorkerMetrics:
     def __init__(self, definitions: Iterable[str], *, top: int) -> None:
-        """Definitions after the first `top`, by name, are combined."""
+        """Only the first `top` definitions, by name, have their own metrics; the others are combined."""
         self._own_label = set(sorted(definitions)[:top])
         self._settled: dict[tuple[str, AttemptOutcome], int] = defaultdict(int)
         self._claimed: dict[str, int] = defaultdict(int)
@@ -69,7 +69,7 @@ class WorkerMetrics:
                 self._ran[label].add([ms / 1000 for ms in times])
 
     async def sample_waits(self, store: Store) -> None:
-        """Sample the wait times of some claimed jobs now and then, until canceled."""
+        """Periodically sample the wait times of some claimed jobs, until canceled."""
         retry = Retry("metrics", store.database.outage, failing="wait times not sampled, retrying")
         while True:
             await asyncio.sleep(SAMPLE_S)

@@ -38,7 +38,7 @@ MAX_ERROR, MAX_TRACEBACK, MAX_LEAVES = 4_000, 32_000, 20
 MAX_CAUSE, MAX_CAUSES = 1_000, 5
 
 _SAYS_IT_ALL = NotSerializable | InvalidPayload | InvalidResult | CommandFailed | RequestFailed
-"""Errors whose messages are complete sentences, and that do not originate in the handler's code."""
+"""Errors that do not originate in the handler's code. Their messages are complete sentences."""
 
 
 class Finished(msgspec.Struct, frozen=True, gc=False):
@@ -104,7 +104,7 @@ def _raised(error: BaseException) -> Finished:
 
 
 def _of_group(group: BaseExceptionGroup[Any]) -> Finished:
-    """The most decisive exception of the group decides; the text names all of them."""
+    """The most decisive exception of a group determines the outcome; the text names all of them."""
     leaves = list(_leaves(group))
     for decisive in (DeterminismError, PermanentError, FanOutError, Outcome):
         for leaf in leaves:
@@ -194,12 +194,12 @@ def _type(error: BaseException) -> str:
 
 
 def ended(outcome: AttemptOutcome, error: str | None = None, *, exit_code: int | None = None) -> Finished:
-    """An outcome that the worker decided: canceled, released."""
+    """An outcome that the worker determines: canceled or released."""
     return Finished(outcome, detail=_detail(error=error, exit_code=exit_code) if error or exit_code else None)
 
 
 def exited(finished: Finished) -> Finished:
-    """The outcome of a command: if it succeeded, its exit code was 0; else the error has it."""
+    """The outcome of a command. It succeeded if its exit code is 0; otherwise the error contains the code."""
     if finished.outcome is not AttemptOutcome.SUCCEEDED:
         return finished
     return Finished(finished.outcome, finished.result, _detail(exit_code=0))

@@ -1,11 +1,9 @@
 """Processes for handlers with isolation="process": each runs one handler at a time, and can be killed.
 
-A child is started when it is first needed, imports the application once, and is reused while it works and its handlers leave nothing
-behind. It has its own session, so that its whole process group can be killed, and it always dies with this process (by a death signal
-if the system has one; else it notices that its socket was closed).
-
-A child's failure is the outcome of the run during which it happened. If a child fails before it has started the handler, an earlier job
-is the cause, so another child takes the run.
+A child is started when it is first needed, imports the application once, and is reused as long as it works and its handlers leave
+nothing behind. It has its own session, so that its whole process group can be killed, and it always dies with this process (by a death
+signal if the system has one; otherwise it notices that its socket was closed). If a child fails, so does its current run. But if a
+reused child fails before it has started the handler, an earlier job is the cause, so another child executes the run.
 """
 
 import asyncio
@@ -31,7 +29,7 @@ log = get_logger("worker")
 
 _TERM_GRACE_S = 1.0
 _EXIT_S = 5.0
-"""How long a process whose channel has ended may take to exit by itself, so that its own exit code is reported."""
+"""How long a process may take to exit on its own after its channel was closed, so that its own exit code is reported."""
 START_S = 60.0
 """How long a new process may take to import the application. This does not count as the handler's time."""
 
@@ -86,7 +84,7 @@ class Processes:
         self._all.discard(child)
         if child in self._idle:
             self._idle.remove(child)
-        # Shielded: even if the worker stops immediately, the child must be gone.
+        # Shielded: the child must be ended even if the worker stops immediately.
         await asyncio.shield(child.kill())
 
 
@@ -144,14 +142,15 @@ class _Child:
                 return Finished(message.outcome, message.result, detail)
 
     def _drop(self, run: Run) -> None:
-        """Something that an earlier job left behind tries to write for this one."""
+        """Code that an earlier job left behind tries to write for this one."""
         self.reusable = False
         if not self._dropped:
             self._dropped = True
             log.warning("dropped a process's message about another job", pid=self.pid, **run.current().about())
 
     async def cause(self, error: Exception) -> tuple[str, int | None]:
-        """Why it no longer answers, and its exit code if it has exited by itself. Determined before it is killed, since the kill is not the cause."""
+        """Why the child no longer answers, and its exit code if it has exited on its own. Determined before it is killed, since the kill is
+        not the cause."""
         if isinstance(error, NoMessage):
             return f"{error}; the process was killed", None
         with contextlib.suppress(TimeoutError):
@@ -181,7 +180,7 @@ class _Child:
         self._writer.close()
 
     async def _watch(self) -> None:
-        """A forked copy may keep the channel open after the process has ended: read what was sent, then close it."""
+        """A forked copy may keep the channel open after the process has ended: read the remaining messages, then close it."""
         await self._process.wait()
         asyncio.get_running_loop().call_later(1.0, self._writer.close)
 

@@ -1,9 +1,9 @@
 """The database pump, the only caller of `plait.cycle`: sends outcomes and claims jobs.
 
-Outcomes are batched for at most 2 ms and up to a quarter of a batch; during a round trip they are collected for the next one. If there
-is enough to settle or claim by then, a second connection is used, so that the database works while this process encodes and decodes.
-A round trip whose reply is lost is sent again: the database recognises what it has stored and what is stale. A batch that the database rejects is
-settled one by one (unsettled.py); one that it does not answer in time is sent again in halves.
+Outcomes are collected for at most 2 ms, or until there is a quarter of a batch; during a round trip they are collected for the next one. If there
+is enough to settle or claim meanwhile, a second connection is used, so that the database works while this process encodes and decodes. A round
+trip whose reply is lost is sent again: the database recognises outcomes that are stored or stale. If the database rejects a batch, its outcomes
+are settled one by one (unsettled.py). If it does not answer in time, the batch is sent again in halves.
 """
 
 import asyncio
@@ -30,16 +30,16 @@ log = get_logger("worker")
 BATCH, PART = 2000, 500
 LINES = 2
 """Concurrent round trips, each on its own connection. A second one is used only if there is PART of a batch for it, and no other worker
-serves these queues: several workers keep the database busy by themselves, and skip each other's locked rows."""
+serves these queues: several workers keep the database busy anyway, and skip each other's locked rows."""
 ALONE_S = 1.0
-"""After a claim beside another one found nothing, for example because both hit the same limit, only one claims at a time for this long."""
+"""If one of two concurrent claims finds nothing, for example because both reach the same limit, there is only one claim at a time for this long."""
 COMPANY_S = 0.002
 LONGEST_PAUSE_S = 2.0
-"""Between two attempts to reach the database."""
+"""Delay between two attempts to reach the database."""
 LOOK_EVERYWHERE_S = 30.0
-"""How often the scan bounds of claims are dropped: they depend on the database's clock, which may have been set back."""
+"""How often the scan bounds of claims are discarded: they depend on the database's clock, which may have been set back."""
 LOOK_AGAIN_S = 0.03
-"""Before going to sleep, poll once more: an enqueue that left its NOTIFY to another one commits within this time."""
+"""Before going to sleep, poll once more after this time: an enqueue that relies on the NOTIFY of another enqueue has committed by then."""
 
 
 class Pump:
@@ -73,7 +73,7 @@ class Pump:
         self._give_up_at = math.inf
         self._unsettled = Unsettled(store, metrics)
         self._batch = BATCH
-        """Smaller after a round trip that was not answered in time: the batch may have been too large."""
+        """Reduced after a round trip that was not answered in time, because the batch may have been too large."""
         self._retry = Retry("worker", store.database.outage, longest_s=LONGEST_PAUSE_S)
         self._trying_since: float | None = None
         self._cursors: dict[str, Cursor] = {}
@@ -90,7 +90,7 @@ class Pump:
         self.idle = asyncio.Event()
         """Set if the last poll found nothing, and no job is held."""
         self.reconcile = False
-        """The database's list of our jobs may differ from ours: send ours before the next claim."""
+        """Whether the database's list of this worker's jobs may differ from the local list, which must then be sent before the next claim."""
 
     async def run(self, worker: int) -> bool:
         """Run until stopped and empty. False: the database has declared this worker lost."""
@@ -108,11 +108,11 @@ class Pump:
 
     @property
     def stalled_s(self) -> float:
-        """How long it has failed to complete a round trip."""
+        """How long the pump has not completed a round trip."""
         return 0.0 if self._trying_since is None else time.monotonic() - self._trying_since
 
     async def _line(self, worker: int) -> None:
-        """Round trips, one after another. The next one is sent before the jobs of the last one start."""
+        """Make round trips, one after another. The next one is sent before the jobs of the last one start."""
         while self._alive and not (self._stop and not self._outbox and not self._under_way and not self._busy):
             wanted = await self._reason()
             if not self._alive:
@@ -123,9 +123,9 @@ class Pump:
             elif self._stop and not wanted and not self._outbox:
                 continue
             elif not self._idle_lines:
-                await self._open()  # it takes a while, so decide what to claim after it
+                await self._open()  # it takes a while, so decide afterwards what to claim
             else:
-                # If only one may claim, it does nothing else: the other one sends the outcomes.
+                # If only one connection may claim, it does nothing else; the other one sends the outcomes.
                 apart = wanted and self._lines > 1 and time.monotonic() < self._together_at
                 size = 0 if apart and len(self._outbox) >= PART else self._batch
                 if self._batch < BATCH:
@@ -161,7 +161,7 @@ class Pump:
         return [(s.job_id, s.attempt) for s in [*self._outbox, *self._unsettled.settlements]] + self._busy.keys
 
     def forget(self) -> list[Settlement]:
-        """The lease is lost: start over. Returns the outcomes that were not sent."""
+        """The lease is lost: reset the state. Returns the outcomes that were not sent."""
         unsent = [*self._outbox, *self._unsettled.settlements, *self._busy.clear()]
         self._outbox.clear()
         self._unsettled.clear()
@@ -198,7 +198,7 @@ class Pump:
                 self._outbox[:0] = batch
             if isinstance(error, NoAnswer):
                 self._batch = max(1, min(self._batch, len(batch) or self._batch) // 2)
-            self._cursors.clear()  # another server may answer next
+            self._cursors.clear()  # the next connection may reach another server
             self.reconcile = True  # a reply may have been lost, and claimed jobs with it
             self._drop_lines()
             await asyncio.sleep(self._retry.failed(error))
@@ -209,7 +209,7 @@ class Pump:
             if not batch:
                 await asyncio.sleep(self._retry.failed(error))
         except asyncio.CancelledError:
-            self._outbox[:0] = batch  # unknown whether it was stored: sent again
+            self._outbox[:0] = batch  # unknown whether it was stored: send it again
             raise
         else:
             self._complete()
@@ -286,13 +286,13 @@ class Pump:
         try:
             cycle = await line.cycle(worker, wanted, self._cursors, batch, sleep=sleep, careful=self._busy.careful)
         except BaseException:
-            line.terminate()  # it may be in the middle of a statement: not usable any more
+            line.terminate()  # it may be in the middle of a statement, so it is no longer usable
             raise
         self._idle_lines.append(line)
         return cycle
 
     def _send_busy(self) -> None:
-        """Busy outcomes whose delay is over are added to the next batch; when the worker stops, for a limited time."""
+        """Add busy outcomes whose delay is over to the next batch. A stopping worker retries them only for a limited time."""
         if time.monotonic() >= self._give_up_at:
             for one in self._busy.clear():
                 log.error(
@@ -334,12 +334,12 @@ class Pump:
             self._together_at = time.monotonic() + ALONE_S
             return
         if not alone:
-            self._claim_at = time.monotonic() + COMPANY_S  # only a poll that is alone may be the last one before sleep
+            self._claim_at = time.monotonic() + COMPANY_S  # a concurrent poll cannot be the last before sleep
             return
         if self._news:
-            return  # too late for this poll: the next one is due now
+            return  # it came too late for this poll: the next one is due now
         if not self._said_asleep:
-            self._said_asleep = True  # with this poll; enqueues meanwhile have not notified: poll again now
+            self._said_asleep = True  # recorded by this poll; earlier enqueues sent no notification: poll again now
             self._claim_at = 0.0
         elif self._look_again:
             self._look_again = False
@@ -350,7 +350,7 @@ class Pump:
             self.idle.set()
 
     async def _reconcile(self, worker: int) -> None:
-        """No other round trip is running, so our list of jobs is complete; the database releases the jobs that are not on it."""
+        """No other round trip is running, so the local list of jobs is complete. The database releases the jobs that are not on it."""
         self.reconcile = False
         self._under_way += LINES  # prevents further round trips
         self._begin()

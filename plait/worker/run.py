@@ -36,7 +36,7 @@ class Stopping(Enum):
 
 
 class Run(msgspec.Struct, eq=False):
-    """A struct, because a busy worker creates tens of thousands per second."""
+    """A struct, because a busy worker creates tens of thousands of them per second."""
 
     claimed: Claimed
     definition: Definition
@@ -60,7 +60,7 @@ class Run(msgspec.Struct, eq=False):
     streams: AttemptStreams | None = None
     suspended: bool = False
     over: bool = False
-    """Its handler has ended or was abandoned: code that outlives it cannot write for this job, nor stop another run."""
+    """Whether its handler has ended or was abandoned. Code that outlives the handler can neither write for this job nor stop another run."""
 
     def begin(self, *, after_s: float = 0.0) -> None:
         """The handler starts now, or in at most `after_s`: its timeout begins."""
@@ -115,7 +115,7 @@ class Run(msgspec.Struct, eq=False):
         return self.runtime.keep(self, size) if self.runtime is not None and not self.over else None
 
     def reading(self) -> AbstractContextManager[None]:
-        """The ends of steps wait while its branch writes something."""
+        """No end of a step is delivered while its branch writes something."""
         return self.durable().reading()
 
     def stream(self, name: str) -> OwnStream:
@@ -136,7 +136,7 @@ class Run(msgspec.Struct, eq=False):
         self.stop(Stopping.CANCEL)
 
     def cancel(self) -> None:
-        """The job was canceled. If its handlers have a grace period, the handler is notified and ends by itself."""
+        """The job was canceled. If the definition has a grace period, the handler receives the cancellation and ends on its own."""
         if self.definition.cancel_grace_s is None:
             self.stop(Stopping.CANCEL)
         elif not self.over and not self.suspended:
@@ -144,9 +144,8 @@ class Run(msgspec.Struct, eq=False):
             durable.loop.create_task(durable.cancel(), context=durable.delivery.context)
 
     def stop(self, why: Stopping) -> None:
-        """Request the handler to stop. The first reason counts, but a lost lease overrides all others: then nothing may be written. A lease that the
-        attempt releases itself, by waiting, is not lost (T15). A finished run has no task: another run may
-        use it now."""
+        """Request the handler to stop. The first reason counts, but a lost lease overrides all others, because nothing may be written then. A lease
+        that the attempt itself releases by waiting is not lost (T15). A finished run has no task; another run may be using it."""
         if self.over or (self.suspended and why is Stopping.LOST):
             return
         if self.stopping is None or why is Stopping.LOST:
@@ -175,7 +174,7 @@ class Run(msgspec.Struct, eq=False):
 
     @property
     def has_news(self) -> bool:
-        """Whether there is progress to send now. A replay repeats earlier progress, which can wait until it is over."""
+        """Whether there is progress to send now. A replay repeats earlier progress, which is not sent before the replay is over."""
         if self.progress is None and self.state is None:
             return False
         history = self.steps.delivery.history if self.steps is not None else None
@@ -196,8 +195,9 @@ class Run(msgspec.Struct, eq=False):
             self.state = state
 
     async def flush(self) -> None:
-        """Send the handler's progress before its job waits or has an outcome. A database that does not answer delays nothing."""
-        # A handler that waited in memory may have set it in an earlier attempt.
+        """Send the handler's progress before its job waits or has an outcome. A database that does not answer delays the handler only for a
+        short time."""
+        # If the handler waited in memory, it may have reported this in an earlier attempt.
         if self.progress is None and (self.told or self.info) and self.told_in != self.key[1]:
             self.progress = self._said()
         unsent = self.progress is not None or self.state is not None
@@ -216,7 +216,7 @@ class Run(msgspec.Struct, eq=False):
         return await self.runtime.store.workers.last_report(self.runtime.worker, *self.key)
 
     def hear(self, progress: dict[str, Any]) -> None:
-        """Store it; the worker sends the latest."""
+        """Store the value; the worker sends the latest one."""
         if self.reporting is None:
             self.reporting = asyncio.Lock()  # most handlers never report anything
         if "state" in progress:

@@ -1,5 +1,5 @@
 """The JSON Schemas that operators set for definitions. SQL cannot validate a payload, so payloads that were enqueued in SQL are validated here,
-before the handler starts. A command's own schema is validated by its codec, and definitions without a schema cost nothing."""
+before the handler starts. A command's payload is validated against the command's own schema by its codec. Definitions without a schema cost nothing."""
 
 import asyncio
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from plait.store import Store
 from plait.store.workers import Claimed
 
 EVERY_S: Final = 30.0
-"""How long it takes until a worker uses a new schema."""
+"""A worker uses a new schema after at most this time."""
 
 
 class Schemas:

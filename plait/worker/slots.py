@@ -2,8 +2,8 @@
 
 A slot belongs to a queue; the worker as a whole has a limit too. Prefetching keeps fast handlers busy between two round trips. It is limited
 by time: no more jobs than will finish within 10 ms, or within two round trips if those take longer. Free slots are assigned to tenants
-round-robin, so a tenant's job waits for one job of each other tenant, not for all that were prefetched before it. Prefetched jobs that have waited
-longer than 0.3 s are released, so that other workers may run them.
+round-robin, so a tenant's job waits for one job of each other tenant, not for all jobs that were prefetched before it. Prefetched jobs that have
+waited longer than 0.3 s are released, so that other workers can run them.
 """
 
 import time
@@ -16,10 +16,10 @@ from plait.worker.run import Run
 AHEAD_S, AHEAD_MOST_S = 0.01, 0.05
 """Prefetch the jobs that will start within this time, or within two round trips if they take longer, up to the second value."""
 AT_ONCE = 2000
-"""The maximum size of a claim; also at most half of the worker's capacity, if that is large. Prefetched jobs arrive in two equal parts too: one runs
-while the other is being claimed. (Unequal parts leave both cores idle in turn: a sixth slower, measured.)"""
+"""The maximum size of a claim. A claim is also at most half of the worker's capacity, if that is large. Prefetched jobs arrive in two equal parts:
+one runs while the other is being claimed. (With unequal parts both cores were idle in turn, which was a sixth slower when measured.)"""
 RATE_S, RATE_OVER_S = 0.002, 0.02
-"""A rate is measured over at least the first, and averaged over the second, or over the time of two runs."""
+"""A rate is measured over at least the first time, and averaged over the second, or over the duration of two runs."""
 SAMPLE = 8
 """The run time is measured for one of this many runs."""
 GIVE_BACK_S = 0.3
@@ -85,14 +85,14 @@ class Slots:
     def wanted(self) -> dict[str, int]:
         """How many jobs of each queue to claim now: at most the free capacity in total, and some of every queue.
 
-        A queue that returned fewer jobs than requested last time is asked for one job, to see whether it has more again; the others share the
-        rest. So a full queue gets nearly all of the capacity, and an empty queue never hides it.
+        From a queue that returned fewer jobs than requested last time, one job is requested, to find out whether it has jobs again; the other
+        queues share the rest. So a full queue gets nearly all of the capacity, and empty queues do not reduce it.
         """
         self._measure_rate()
-        # Claimed jobs arrive a round trip later: jobs that start until then do not count.
+        # Claimed jobs arrive a round trip later. Jobs that start before that do not count.
         ahead = int(self._rate * (min(AHEAD_MOST_S, max(AHEAD_S, 2 * self._trip_s)) + self._trip_s))
         asked = sum(self._asked.values())
-        most = self._total + ahead * (2 if asked else 1)  # by the time they arrive, the present ones have started
+        most = self._total + ahead * (2 if asked else 1)  # by the time they arrive, the current ones have started
         room = min(AT_ONCE, max(AT_ONCE, most) // 2, most - len(self) - asked)
         free = {
             queue: min(limit, self._total)
@@ -136,7 +136,7 @@ class Slots:
         self._fill()
 
     def finish(self, run: Run) -> bool:
-        """A run has ended or is abandoned: its slot is assigned to the next waiting run. False: it had none."""
+        """A run has ended or is abandoned: its slot is assigned to the next waiting run. False if it had no slot."""
         running, queue = self._running, run.claimed.queue
         if run not in running:
             return False
@@ -183,13 +183,13 @@ class Slots:
         self._running_in = dict.fromkeys(self._limits, 0)
 
     def tripped(self, took_s: float) -> None:
-        """Record the time of a round trip. The average adapts quickly if runs are much shorter, since slots would be empty before the next claim arrives; else
-        slowly, so that one slow round trip does not cause too much prefetching."""
+        """Record the time of a round trip. The average adapts quickly if runs are much shorter, since slots would be empty before the next claim arrives.
+        Otherwise it adapts slowly, so that one slow round trip does not cause too much prefetching."""
         self._trip_s += (took_s - self._trip_s) / (2 if 10 * self._run_s < took_s else 8)
 
     def _measure_rate(self) -> None:
         """Measure how many runs finish per second of work, on average; idle time does not count. Runs that began together end together, so the rate
-        is at most what the slots can do, by the run time."""
+        is limited to the number of runs that the slots can finish, given the run time."""
         now = time.monotonic()
         if not self._running:
             self._idle_s += now - self._idle_since
@@ -240,7 +240,7 @@ class Ready:
 
     @property
     def since(self) -> float:
-        """When the oldest of the present runs arrived."""
+        """When the oldest of the current runs arrived."""
         return min(runs[0].queued_at for runs in self._turns)
 
     def append(self, run: Run) -> None:

@@ -13,11 +13,11 @@ from plait.worker.leftovers import Original, end_copy
 
 _IDLE_S = 30.0
 _NOT_CARRIED = (StopIteration, GeneratorExit)
-"""Exceptions that a future cannot carry to its awaiter: one is rejected, the other closes coroutines on its way."""
+"""Exceptions that a future cannot pass to its awaiter: asyncio rejects the one, and the other would close coroutines."""
 
 
 class Threads:
-    """As many threads as are needed at once; idle ones end after a while. All are daemons: none can delay the process's exit."""
+    """Threads are created as needed, and idle ones end after a while. All are daemon threads, so none can delay the process's exit."""
 
     def __init__(self, original: Original) -> None:
         self._original = original

@@ -1,4 +1,4 @@
-"""A span for each attempt. Decided once, when the worker starts: handlers are wrapped only if tracing is enabled."""
+"""A span for each attempt. Handlers are wrapped only if tracing is enabled when the worker starts."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -40,7 +40,7 @@ def _traced(definition: Definition, tracer: Any) -> Callable[..., Any]:
 
 
 class TracedProcesses(Processes):
-    """This process reports the span of an attempt that runs in another process, which need not know of tracing."""
+    """This process reports the span of an attempt that runs in another process, so tracing need not be configured there."""
 
     def __init__(self, limit: int, tracer: Any) -> None:
         super().__init__(limit)

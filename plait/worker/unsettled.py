@@ -1,9 +1,9 @@
 """Outcomes that the database rejected in a batch: each is settled alone, so that the others are not affected.
 
-An outcome is replaced by a failure only if it is the cause itself: data that the database cannot store, rejected twice while alone (the
-first time may be a race). Any other error may be temporary: a lock, a deadlock, a server that is read-only or out of resources. Such an
-outcome is kept and retried, with backoff, for `PATIENCE_S`. Then it is dropped: the worker no longer holds the job, the next reconcile or the
-end of the lease releases it, and it runs again.
+An outcome is replaced by a failure only if its own data is the cause: the database cannot store it, and has rejected it twice when it was
+sent alone (the first time may be a race). Any other error may be temporary: a lock, a deadlock, a server that is read-only or out of
+resources. Such an outcome is kept and retried, with backoff, for `PATIENCE_S`. Then it is dropped: the worker no longer holds the job, which
+is released by the next reconciliation or at the end of the lease, and runs again.
 """
 
 import asyncio

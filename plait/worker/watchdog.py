@@ -1,9 +1,9 @@
 """Detects that a handler blocks the worker's event loop.
 
-`async def` handlers share one event loop. One that computes, or waits without `await`, blocks the others: their timeouts do not fire,
+`async def` handlers share one event loop. A handler that computes, or waits without `await`, blocks the others: their timeouts do not fire,
 cancellations do not reach them, and no outcome is recorded. A separate thread checks whether the loop runs. It logs the stack and the job, and
 the heartbeat reports them to the database. After a limit (`PLAIT_LOOP_TIMEOUT`; default: the lease) the lease is no longer renewed and the
-process ends, so that other workers run its jobs. In a process that is not plait's own, such as a test, only the lease ends.
+process ends, so that other workers run its jobs. A process that is not plait's own, such as a test, is not ended; only its lease expires.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ class Watchdog:
         self._job_id: UUID | None = None
         self._noticed = False
         self.may_renew = True
-        """False after the loop was blocked for too long. An attribute, since it is read for every job."""
+        """False after the loop was blocked for too long. This is an attribute because it is read for every job."""
         self._thread = threading.Thread(target=self._watch, name="plait-watchdog", daemon=True)
 
     def start(self) -> None:
@@ -78,7 +78,7 @@ class Watchdog:
         before = time.monotonic()
         while not self._closed.wait(self._every_s):
             now = time.monotonic()
-            # If this thread itself was delayed (a suspended machine, no CPU), the loop could not run either: that does not count.
+            # If this thread itself was delayed (a suspended machine, no CPU), the loop could not run either, so this delay does not count.
             passed, before = min(now - before, 2 * self._every_s), now
             if self._turned:
                 if self._noticed:
@@ -128,7 +128,7 @@ class Watchdog:
         found = None if context is None else running_attempt(context)
         if isinstance(found, Run):
             return found
-        with contextlib.suppress(RuntimeError):  # it changed meanwhile: the loop runs after all
+        with contextlib.suppress(RuntimeError):  # it changed meanwhile, so the loop is running
             for run in self._runs():
                 if run.task is task:
                     return run
@@ -146,7 +146,7 @@ class Watchdog:
         return False
 
     def _guard_stop(self) -> None:
-        """`loop.stop()` in a handler would end all others, as if the worker had been requested to stop."""
+        """`loop.stop()` in a handler would end all other handlers, as if a stop of the worker had been requested."""
         stop = self._loop.stop
 
         def guarded() -> None:
@@ -163,7 +163,7 @@ class Watchdog:
 
 
 def _run_in(frame: FrameType | None) -> Run | None:
-    """The nearest frame that works for a run: the executor's."""
+    """The nearest frame that belongs to a run: the executor's."""
     while frame is not None:
         if isinstance(run := frame.f_locals.get("run"), Run):
             return run

@@ -46,7 +46,7 @@ log = get_logger("worker")
 TICK_S = 0.1
 PROGRESS_S = 0.25
 STOP_GRACE_S = 1.0
-"""How long a handler may take to stop when requested, before it loses its slot."""
+"""How long a handler may take to stop after a request, before it loses its slot."""
 FLUSH_S = 5.0
 """How long a stopping worker tries to record its last outcomes if the database does not answer."""
 LEAVE_S = 2.0
@@ -163,13 +163,13 @@ class Worker:
     async def _learn(self, store: Store) -> None:
         """Read operators' overrides of its jobs."""
         moved = await store.definitions.definition_queues(list(self._app.definitions)) if self._serves_all else []
-        self._queues |= dict.fromkeys(set(moved) - set(self._queues), self._concurrency)  # where they moved its jobs
+        self._queues |= dict.fromkeys(set(moved) - set(self._queues), self._concurrency)  # by overrides
         self._registration.queues = list(self._queues)
         self._slots = Slots(self._queues, self._concurrency, self._executor.start)
         await self._schemas.learn(store)
 
     async def _live(self, store: Store, stop: Stop) -> bool:
-        """One registration, until it ends. False: this worker was declared lost, and registers again."""
+        """Run under one registration. False if this worker was declared lost and must register again."""
         worker = self.id = await self._registration.register(store, stop)
         if worker is None:
             return True
@@ -206,7 +206,7 @@ class Worker:
                 if stop.requested:
                     await briefly(self._registration.settle_late(store), LEAVE_S)
                 return stop.requested
-            await briefly(store.workers.leave(worker), FLUSH_S)  # else the lease expires
+            await briefly(store.workers.leave(worker), FLUSH_S)  # otherwise the lease expires
             log.info("worker stopped", worker_id=worker, released=released)
             return True
         finally:
@@ -232,7 +232,7 @@ class Worker:
         self._give_back(waiting)
         if self.id is not None:
             store = await self._app.store()
-            # Else its node takes part in new node jobs until it is gone.
+            # Otherwise its node would take part in new node jobs until the worker has left.
             await briefly(store.workers.drain(self.id), LEAVE_S)
         grace_s, empty, lost = self._settings.grace, self._empty, self._lost
         return len(waiting) + await drain(self._slots, stop, worker=self.id, grace_s=grace_s, empty=empty, lost=lost)
@@ -282,7 +282,7 @@ class Worker:
         return None
 
     async def _end_after_progress(self, run: Run, finished: Finished) -> None:
-        """Send the last progress before the outcome: afterwards it would be rejected. A command always has some."""
+        """Send the last progress before the outcome, because it would be rejected afterwards. A command always has progress."""
         if run.definition.command is not None:
             finished = exited(finished)
         await run.flush()
@@ -293,12 +293,12 @@ class Worker:
             return  # abandoned before it ended: its outcome is decided
         if (
             finished is not None and self._watchdog.may_renew
-        ):  # else the loop was blocked for too long, and others run the job
+        ):  # otherwise the loop was blocked for too long, and others run the job
             self._settle(run, finished)
             if finished.outcome in (AttemptOutcome.FAILED, AttemptOutcome.TIMEOUT):
                 log_failure(run, finished)
         elif run.suspended:
-            self._pump.look()  # its children are here already
+            self._pump.look()  # its children can be claimed now
         else:
             self._pump.room()
         if not self._slots.running_count:
@@ -327,7 +327,7 @@ class Worker:
             self._cached.give_back(waiting)
 
     def _give_up(self, worker: int) -> None:
-        """The lease is lost: stop every handler, and report no outcomes. Outcomes from before may still count."""
+        """The lease is lost: stop every handler, and report no outcomes. Outcomes that were ready before may still be recorded."""
         log.error(
             "lease lost: stopping all handlers, other workers run their jobs", worker_id=worker, held=len(self._slots)
         )
@@ -340,7 +340,7 @@ class Worker:
         self._registration.keep(worker, self._pump.forget())
 
     async def _tick(self) -> None:
-        """One clock for all runs: timeouts, handlers that do not stop, jobs that wait too long for a slot."""
+        """One timer for all runs: checks timeouts, handlers that do not stop, and jobs that wait too long for a slot."""
         while True:
             await asyncio.sleep(TICK_S)
             now = time.monotonic()

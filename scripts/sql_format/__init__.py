@@ -16,7 +16,7 @@ from .statements import break_statements
 from .tokens import WIDTH, tokenize
 
 ROUNDS = 20
-"""Each round breaks or wraps further; a file needs up to five."""
+"""The maximum number of rounds. Each round may break or wrap further lines; a file needs up to five."""
 LONG_STRING = 60
 """A line with a string of this length may be too long."""
 

@@ -7,7 +7,7 @@ SQL = Path(__file__).resolve().parents[2] / "plait" / "sql"
 
 
 def files() -> list[Path]:
-    """All of plait/sql besides migrations: 0001 is written from the schema, and a released one is frozen."""
+    """All files of plait/sql except migrations: 0001 is generated from the schema, and released migrations are frozen."""
     return sorted(path for path in SQL.rglob("*.sql") if path.parent.name != "migrations")
 
 

@@ -9,9 +9,9 @@ VERBS = {"select", "insert", "update", "delete", "with", "perform"}
 JOINS = {"left", "right", "full", "inner", "cross", "natural", "outer"}
 UNIONS = {"union", "intersect", "except"}
 HARD = {"select", "from", "where", "values", "returning", "join", "group", "having", "order"} | UNIONS
-"""In a statement that is broken these begin a line."""
+"""These always begin a line in a statement that is broken."""
 SOFT = {"into", "limit", "offset", "for", "set", "using", "do", "returns", "language", "to"}
-"""These begin a line if they do not fit on the line of the clause before."""
+"""These begin a line if they do not fit on the line of the previous clause."""
 
 
 class Clause(NamedTuple):
@@ -20,7 +20,7 @@ class Clause(NamedTuple):
 
 
 def clauses(parts: list[Part]) -> Iterator[Clause]:
-    """The clauses; of `with … select …` and `select … union select …` the queries."""
+    """The clauses of a statement; for `with … select …` and `select … union select …`, its queries."""
     current: list[Part] = []
     hard = False
     united = any(word_at(parts, n) in UNIONS for n in range(len(parts)))

@@ -6,9 +6,9 @@ from .tokens import WIDTH, tokenize
 
 _LINE = re.compile(r"(?P<head> *-- )(?P<text>.*)")
 _LABEL = re.compile(r" *(?:\S+(?: \S+){0,3} {2,}(?=\S)|- )?")
-"""The blanks or the label before a paragraph; its further lines are indented by as much."""
+"""The blanks or the label before a paragraph. Its other lines are indented by the same width."""
 _EXAMPLE = re.compile(r" {2,}(?:select|with|insert|update|delete|call)\b")
-"""A statement in a comment is not prose: a person breaks it."""
+"""A statement in a comment is not prose, so it must be broken by hand."""
 SUMMARY = re.compile(r"-- [a-z_]\w*: ")
 """The first line of a function's file. The reference shows it, so it is one line."""
 _LEAST = 40
@@ -16,7 +16,7 @@ _LEAST = 40
 
 
 def move_trailing_comments(text: str) -> str:
-    """Wrap a comment that makes its line too long in its column, in a list of columns or variables; else move it above the line."""
+    """Wrap a comment that makes its line too long: within its column, in a list of columns or variables; otherwise move it above the line."""
     lines = text.splitlines()
     comments = [token for token in tokenize(text) if token.kind == "comment"]
     starts = {token.line: token.col for token in comments if not token.newline}
@@ -89,7 +89,7 @@ def _balance(text: str, width: int) -> list[str]:
 
 
 def _fill(text: str, width: int, label: int = 0) -> list[str]:
-    """Lines of words. The first one has a label, for which there is room before the others."""
+    """Break words into lines. The first line begins with a label; the others are indented by its width."""
     lines = [""]
     for word in text.split(" "):
         room = width + label if len(lines) == 1 else width

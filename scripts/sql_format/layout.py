@@ -1,7 +1,7 @@
 """The layout of one statement that has a line over 100 columns.
 
-A part of the statement that fits at its new place stays as its author broke it. Any other part is broken at its weakest joints: clauses, then
-commas, `or`, `and`, `||`, then within its groups or at other operators, whichever takes fewer lines.
+A part of the statement that fits at its new place stays as its author broke it. Any other part is broken at its weakest joints: first between
+clauses, then at commas, `or`, `and` and `||`, then within its groups or at other operators, whichever needs fewer lines.
 """
 
 import re
@@ -32,7 +32,7 @@ Lines = list[str]
 NEAR = 45
 """A subquery that would be aligned in a column to the right of this one begins on the next line."""
 FAR = 16
-"""Arguments that would be aligned further to the right than this begin on the next line, even if that takes a line more."""
+"""Arguments that would be aligned further to the right than this begin on the next line, even if that needs one more line."""
 _HEAD = re.compile(
     r"(?:select(?: distinct)?|perform|from|where|having|on|and|or|when|into|returning|(?:order|group) by|using|to|set|values|else|return"
     r"|(?:grant|revoke) \w+ on(?: function)?)\b"
@@ -41,7 +41,7 @@ _ALIGNED = {"select", "perform", "values", "from", "and", "or", "else"}
 """Further lines of these clauses are aligned with the first part; those of others are indented by 2."""
 _IN_GROUP = 2
 _OPERATORS = (
-    (0, ("and",)),  # that of `between`
+    (0, ("and",)),  # the `and` of `between`
     (1, ("+", "-")),
     (3, ("=", "<>", "<", ">", "<=", ">=", "~")),
     (4, ("*", "/")),
@@ -182,7 +182,7 @@ def _lay_clauses(found: list[Clause], col: int, indent: int, base: int, tail: in
 
 
 def _fill(items: list[list[Part]], col: int, indent: int, tail: int) -> Lines:
-    """As many items on each line as fit. A line break of the author stays, unless the line before it was too long."""
+    """Put as many items on each line as fit. The author's line breaks are kept, unless the line before was too long."""
     listed = len(items) > 2 and all(first_of(item).newline for item in items[1:])
     out = [""]
     alone = True
@@ -238,7 +238,7 @@ def _walk(parts: list[Part], col: int, indent: int, base: int, tail: int) -> Lin
 
 
 def _is_alias_with_columns(parts: list[Part], n: int) -> bool:
-    """Whether this is x of `f(…) x(a, b)`."""
+    """Whether this is the `x` in `f(…) x(a, b)`."""
     after = parts[n + 1] if n + 1 < len(parts) else None
     follows = n > 0 and (isinstance(parts[n - 1], Group) or word_at(parts, n - 1) == "ordinality")
     return (
@@ -251,7 +251,7 @@ def _is_alias_with_columns(parts: list[Part], n: int) -> bool:
 
 
 def _group_at(parts: list[Part], n: int, col: int, base: int, tail: int) -> Lines:
-    """A group: on one line, if it and the tokens after it fit there."""
+    """The lines of a group: one line, if the group and the tokens after it fit there."""
     group = parts[n]
     assert isinstance(group, Group)
     follows = 0
@@ -340,7 +340,7 @@ def _branch(parts: list[Part], col: int, tail: int) -> Lines:
 
 
 def _as_written(parts: list[Part], col: int) -> Lines | None:
-    """The lines of the author, moved to a column; none if they are indented less than the part."""
+    """The author's lines, moved to a column; none if they are indented less than the part."""
     first, *others = tokens_of(parts)
     out = [first.text]
     for token in others:
@@ -357,7 +357,7 @@ def _as_written(parts: list[Part], col: int) -> Lines | None:
 
 
 def _excess(lines: Lines, col: int, tail: int = 0) -> int:
-    """How many columns the lines are too long."""
+    """By how many columns the lines are too long."""
     widths = [len(line) for line in lines]
     widths[0] += col
     widths[-1] += tail

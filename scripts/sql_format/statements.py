@@ -26,7 +26,7 @@ def break_statements(text: str) -> str:
 
 
 def _chunks(tokens: list[Token]) -> list[list[list[Token]]]:
-    """The statements, together if they share a line. Comments between two of them belong to neither."""
+    """The statements; those that share a line are returned together. Comments between two statements belong to neither."""
     chunks: list[list[list[Token]]] = []
     for unit in _units(tokens):
         while unit and unit[0].kind == "comment":
@@ -39,7 +39,7 @@ def _chunks(tokens: list[Token]) -> list[list[list[Token]]]:
 
 
 def _units(tokens: list[Token]) -> list[list[Token]]:
-    """The tokens of each statement: up to `;`, or up to a word that opens a block. A comment after that on its line is part of it."""
+    """The tokens of each statement, up to `;` or a word that opens a block. A comment on the rest of that line is part of the statement."""
     units: list[list[Token]] = [[]]
     parens = cases = 0
     for n, token in enumerate(tokens):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 WIDTH = 100
 BESIDE = 20
-"""A comment on a line of its own that begins right of this column continues the one at the end of the line before."""
+"""A comment on its own line that begins to the right of this column continues the comment at the end of the previous line."""
 _TOKEN = re.compile(
     r"""(?P<space>\s+)
     |(?P<comment>--[^\n]*)
@@ -29,13 +29,13 @@ class Token(NamedTuple):
     line: int
     col: int
     gap: str
-    """The blanks before it on its line."""
+    """The blanks before the token on its line."""
     newline: bool
-    """It is the first one of its line."""
+    """Whether it is the first token of its line."""
     blank: bool
-    """A blank line is before it."""
+    """Whether there is a blank line before it."""
     beside: bool
-    """It continues a comment at the end of the line before."""
+    """Whether it continues a comment at the end of the previous line."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ def _read(tokens: Iterator[Token], close: str | None) -> tuple[list[Part], Token
 
 
 def _is_case_statement(token: Token, before: list[Part], close: str | None) -> bool:
-    """Whether this is `case` of PL/pgSQL, which begins a statement, or that of `end case`."""
+    """Whether this is PL/pgSQL's `case`, which begins a statement, or the `case` of `end case`."""
     return token.text == "case" and ((not before and close is None) or text_of(before[-1:]) == "end")
 
 

@@ -85,7 +85,7 @@ def test_a_login_is_bound_to_its_tenant(plait_on: RunPlait, database: TestDataba
     listed = call("jobs", "list", "--json", "--url", database.url_for(login))
     assert [row["id"] for row in listed.json] == [job]
     assert call("jobs", "show", job, "--url", database.url_for(login)).code == 0
-    assert plait_on("tenants", "bind", login, "--unbind").out == f"{login} is bound to no tenant\n"
+    assert plait_on("tenants", "bind", login, "--unbind").out == f"{login} is not bound to a tenant\n"
     assert plait_on("tenants", "bind", login).code == 2
     assert plait_on("tenants", "bind", "nobody_at_all", "acme").code == 1
 

@@ -1,6 +1,6 @@
 """Client and worker for plait, over its HTTP API. Pure Python, standard library only.
 
-client.py, aio.py   Plait and AsyncPlait: the same methods, blocking and for asyncio
+client.py, aio.py   Plait and AsyncPlait: the same methods, for blocking code and for asyncio
 worker.py           Worker: claims jobs, runs handlers, reports outcomes
 settings.py         settings from arguments and the environment
 errors.py           exceptions

@@ -1,4 +1,4 @@
-"""plait over HTTP, for asyncio: the methods of `Plait`, with each request in a thread of a pool.
+"""plait over HTTP, for asyncio: the methods of `Plait`, each running its request in a thread pool.
 
 The standard library has no HTTP client for asyncio. Threads that wait for a socket are cheap, and both clients share one transport.
 """
@@ -94,7 +94,7 @@ class AsyncPlait:
 
     async def wait(self, job_id: str, *, timeout: float | None = None) -> JobPage:
         watch = Watch(job_id, timeout)
-        # Poll: a request that waits at the server would occupy a thread for each waiting caller.
+        # Polls instead of long polling, which would occupy a thread for each waiting caller.
         while (job := await self.get(job_id))["status"] not in FINAL:  # noqa: ASYNC110
             await asyncio.sleep(watch.next(job))
         return job

@@ -95,7 +95,7 @@ class Plait:
         return Handle(self, made["id"], deduplicated=made["deduplicated"])
 
     def job(self, job_id: str) -> "Handle":
-        """A handle on a job that exists."""
+        """A handle on an existing job."""
         return Handle(self, job_id)
 
     def get(self, job_id: str) -> JobPage:
@@ -113,7 +113,7 @@ class Plait:
         return self._move("POST /jobs/{job_id}/cancel", job_id, {"reason": reason, "tree": tree})
 
     def retry(self, job_id: str, **options: Any) -> Moved:
-        """Run a final job again, unless it succeeded. Options as in `POST /jobs/{job_id}/retry`."""
+        """Run a final job again, unless it succeeded. The options are those of `POST /jobs/{job_id}/retry`."""
         return self._move("POST /jobs/{job_id}/retry", job_id, options)
 
     def reschedule(
@@ -138,7 +138,7 @@ class Plait:
         return str(self.call("POST /events", body=body)["ids"][0])
 
     def events(self, **filters: Any) -> Iterator[Event]:
-        """Events, newest first; filters as in `GET /events`."""
+        """Iterate over events, newest first, with the filters of `GET /events`."""
         return self._pages("GET /events", filters)
 
     def event(self, event_id: str) -> EventPage:
@@ -185,7 +185,7 @@ class Handle:
     plait: Plait
     id: str
     deduplicated: bool = False
-    """The dedupe key matched an existing job, and this is that job."""
+    """Whether the dedupe key matched an existing job, which this handle refers to."""
 
     def get(self) -> JobPage:
         return self.plait.get(self.id)

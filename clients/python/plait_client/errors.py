@@ -5,7 +5,7 @@ PlaitError
 ├── Unreachable        no response: the request may or may not have been processed
 ├── TimedOut           the caller's timeout expired
 ├── JobFailed          the job is final and did not succeed
-└── Refused            an error response of the server (RFC 9457 problem)
+└── Refused            an error response from the server (RFC 9457 problem)
     ├── NotSignedIn  NotAllowed  NotFound  ChangedMeanwhile  TooLarge  NotValid  TooMany  NotAvailable
     └── Conflict
         └── LeaseLost

@@ -14,7 +14,7 @@ from plait_client.outcomes import Outcome, Stopped, Why
 from plait_client.types import ClaimedJob, Held
 
 PATIENCE: Final = 2.0
-"""Seconds that a handler has after it was asked to stop. Then its slot is freed, even if it still runs (T43, T103)."""
+"""Seconds that a handler has after it was asked to stop. After that its slot is freed, even if the handler is still running (T43, T103)."""
 _TRACE: Final = re.compile(r"(?!0{32})[0-9a-f]{32}")
 
 Handler = Callable[[dict[str, Any], "Context"], Any]
@@ -29,7 +29,7 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A handler's view of its job, and its means to report progress."""
+    """The job as seen by its handler, with methods to report progress."""
 
     job_id: str
     attempt: int

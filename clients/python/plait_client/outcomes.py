@@ -17,7 +17,7 @@ MESSAGES: Final[dict[Why, str]] = {
     "shutdown": "the worker is shutting down",
 }
 REFUSED: Final = "outcome_refused"
-"""The reason of a job whose outcome the server rejected, for example because it is too large."""
+"""The reason recorded for a job whose outcome the server rejected, for example because it is too large."""
 LONGEST_ERROR: Final = 10_000
 LONGEST_TRACEBACK: Final = 60_000
 
@@ -61,7 +61,7 @@ class Outcome:
 
     @classmethod
     def completed(cls, result: Any) -> "Outcome":
-        """The outcome of a returned result. A result that is not serializable fails the job, not the worker (T65)."""
+        """The outcome for a returned result. A result that is not serializable fails the job, not the worker (T65)."""
         try:
             json.dumps(result, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
@@ -74,7 +74,7 @@ class Outcome:
 
     @classmethod
     def of(cls, error: BaseException, why: Why | None) -> "Outcome":
-        """The outcome of an exception. `why`: the reason if the worker stopped the handler."""
+        """The outcome for an exception. `why`: the reason if the worker stopped the handler."""
         match why:
             case "timeout":
                 return cls("fail", {**_described(error), "timeout": True})

@@ -40,7 +40,7 @@ class Protocol:
         """The worker's id. None until the first claim, and after the lease was lost."""
 
     def claim(self, limit: int, running: int) -> list[ClaimedJob]:
-        """Claim jobs. Sent only once: after a lost response, unknown jobs may be claimed for us, and a retry would claim more."""
+        """Claim jobs. Sent only once: if the response is lost, the server may have claimed jobs for this worker, and a retry would claim more."""
         wait = self._work.wait
         body = {**self._about, "worker": self.worker, "limit": limit, "running": running, "wait_seconds": wait}
         answer = self._claims.call("POST /worker/jobs/claim", body=body, retries=0, timeout=wait + 15)
@@ -80,7 +80,7 @@ class Protocol:
         self._transport.call("POST /worker/jobs/{job_id}/logs", path={"job_id": job["id"]}, body=said)
 
     def leave(self) -> None:
-        """Deregister the worker. The server releases its jobs at once."""
+        """Deregister the worker. The server releases its jobs immediately."""
         worker, self.worker = self.worker, None
         if worker is not None:
             self._transport.call("POST /worker/leave", body={"worker": worker}, retries=1, timeout=5)

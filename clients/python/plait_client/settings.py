@@ -56,7 +56,7 @@ class WorkerSettings:
     lease: float = 30.0
     """Seconds without a heartbeat after which the worker is lost and its jobs are requeued."""
     heartbeat: float | None = None
-    """Seconds between heartbeats, which is also the longest delay of a cancellation. Default: a third of the lease."""
+    """Seconds between heartbeats, and therefore the longest delay before a cancellation takes effect. Default: a third of the lease."""
     wait: float = 20.0
     """Long polling: seconds that a claim waits at the server for jobs."""
     grace: float = 30.0

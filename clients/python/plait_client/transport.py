@@ -97,8 +97,8 @@ class Transport:
             connection.close()
 
     def leader_of(self, error: Exception) -> "Transport | None":
-        """The leader to which a follower redirects a node job, at the URL that its operator configured. Never from https to http, and
-        never more than once."""
+        """The URL of the leader to which a follower redirects a node job, as its operator configured it. Never redirects from https
+        to http, and never more than once."""
         if self._follows and isinstance(error, Refused) and error.status == 421 and error.problem:
             url = error.problem.get("leader_url")
             if url and urlsplit(url).scheme in ("https", self._at.scheme):
@@ -111,7 +111,7 @@ class Transport:
         try:
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 connection.request(method, target, content, dict(headers))
-            # A request that is too large is answered before it is fully read: sending fails, but the response is there.
+            # The server answers a request that is too large before it has read all of it. Sending fails, but the response can be read.
             answer = connection.getresponse()
             body = answer.read()
             kept = not answer.will_close
@@ -176,7 +176,7 @@ def pause(error: Exception, tried: int) -> float:
 
 
 def _is_open(connection: HTTPConnection) -> bool:
-    """An idle connection that is readable was closed by the server."""
+    """If an idle connection is readable, the server has closed it."""
     return connection.sock is not None and not select.select([connection.sock], [], [], 0)[0]
 
 

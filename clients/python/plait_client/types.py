@@ -304,7 +304,7 @@ class Delivery(TypedDict):
 
 
 class Draft(TypedDict):
-    """A trigger's template to render, which need not exist, and the data to render it with."""
+    """A template to render, which need not belong to a stored trigger, and the data to render it with."""
 
     definition_key: str
     payload_template: NotRequired[dict[str, Any]]
@@ -499,7 +499,7 @@ class FailureWorker(TypedDict):
 
 
 class FanOut(TypedDict):
-    """A fan-out of a job, with the numbers of its children."""
+    """A fan-out of a job, with the number of its children by status."""
 
     id: str
     strategy: str
@@ -892,7 +892,7 @@ class Outcome(TypedDict):
 
 
 class Override(TypedDict):
-    """A setting that an operator has overridden: it wins over the code, also after a worker starts, until it is cleared."""
+    """A setting that an operator has overridden. It takes precedence over the code until it is cleared, even when workers register the definition again."""
 
     setting: str
     value: Any
@@ -1245,7 +1245,7 @@ class TenantLoad(TypedDict):
 
 
 class Timetable(TypedDict):
-    """A schedule to preview, which need not exist."""
+    """A schedule to preview. It need not be stored."""
 
     cron_expr: NotRequired[str | None]
     every_seconds: NotRequired[float | None]

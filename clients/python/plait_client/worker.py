@@ -1,10 +1,10 @@
 """A worker over HTTP: it claims jobs, runs their handlers and reports outcomes. It has no connection to the database.
 
 Three activities run concurrently: one claim at a time, which waits at the server for jobs; a heartbeat, which renews the worker's lease and
-learns which jobs must stop; and the handlers. The heartbeat has its own thread, so that a handler that blocks the event loop does not lose the
-lease (T47). A claimed job stays in `_held` until the server has acknowledged its outcome, so that a heartbeat that lists the held jobs never
-releases one that is being settled (T33). Such a heartbeat is sent only while no claim is in progress, which the lock `_claiming` ensures:
-it would release the jobs of that claim's response.
+returns the jobs that must stop; and the handlers. The heartbeat has its own thread, so that a handler that blocks the event loop does not lose
+the lease (T47). A claimed job stays in `_held` until the server has acknowledged its outcome, so that a heartbeat that lists the held jobs
+never releases one that is being settled (T33). Such a heartbeat would release the jobs in the response to a claim, so it is sent only while no
+claim is in progress. The lock `_claiming` ensures this.
 """
 
 import asyncio
@@ -48,12 +48,12 @@ class Worker:
         self._claiming = threading.Lock()
         self._ended = threading.Event()
         self._lease_until = 0.0
-        """When our lease expires, by this process's own clock. After that our jobs may be claimed by others (T31)."""
+        """When this worker's lease expires, measured by this process. After that, other workers may claim its jobs (T31)."""
         self._doubt_until = 0.0
-        """Until then the server may have claimed jobs for us that we don't know of, because the response to a claim was lost."""
+        """Until this time the server may still claim jobs for this worker without its knowledge, because the response to a claim was lost."""
 
     def handle(self, definition: str, *, timeout: float = 3600) -> Callable[[Given], Given]:
-        """Register the handler of a job definition. `timeout`: seconds, for jobs without a timeout of their own."""
+        """Register the handler of a job definition. `timeout`: the timeout in seconds for jobs without one."""
         if definition in self._handlers:
             raise ValueError(f"{definition} already has a handler")
 
@@ -134,7 +134,7 @@ class Worker:
                 failed += 1
 
     def _claim_limit(self) -> int:
-        """How many jobs to claim: whenever a slot is free, and ahead (prefetch) when at most half of the limit is held."""
+        """How many jobs to claim. Jobs are claimed whenever a slot is free, and prefetched when at most half of the limit is held."""
         held, most = len(self._held), self._work.most_held
         idle = not self._ready and self._running < self._work.concurrency
         return max(0, most - held) if idle or held <= most / 2 else 0
@@ -216,7 +216,7 @@ class Worker:
             self._drop(execution)
 
     def _drop(self, execution: Execution) -> None:
-        """Remove it from `_held`, unless the job was lost and has been claimed by us again."""
+        """Remove it from `_held`, unless the job was lost and this worker has claimed it again."""
         if self._held.get(execution.job["id"]) is execution:
             del self._held[execution.job["id"]]
         self._changed.set()
@@ -224,7 +224,7 @@ class Worker:
     # Heartbeats, in their own thread
 
     def _keep_beating(self, protocol: Protocol, loop: asyncio.AbstractEventLoop) -> None:
-        """Renew the lease while jobs are held. If that fails, stop the handlers before the lease expires and others run the jobs."""
+        """Renew the lease while jobs are held. If that fails, stop the handlers before the lease expires and other workers run the jobs."""
         beats, pause_s = 0, self._work.interval
         while not self._ended.wait(pause_s):
             pause_s = self._work.interval
@@ -260,7 +260,7 @@ class Worker:
             if execution := self._held.get(job_id):
                 execution.stop("canceled")
         for job_id in beat["gone"]:
-            # Only this attempt: we may have claimed the job again in the meantime.
+            # Only this attempt: the worker may have claimed the job again in the meantime.
             if (execution := self._held.get(job_id)) and execution.held in asked:
                 execution.stop("lost")
                 self._drop(execution)
@@ -269,7 +269,7 @@ class Worker:
         self._lease_until = max(self._lease_until, asked + self._work.lease * 0.9)
 
     def _doubt(self) -> None:
-        """After a lost response: the server may still execute the claim for as long as it was asked to wait."""
+        """The response to a claim was lost. The server may still execute the claim for as long as it was asked to wait."""
         self._doubt_until = time.monotonic() + self._work.wait + 5
 
     def _lose_all(self, protocol: Protocol, worker: int | None) -> None:

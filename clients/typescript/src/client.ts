@@ -102,7 +102,7 @@ export class Plait {
     return new Handle<Result>(this, made.id, made.deduplicated, declared as Definition<unknown, unknown, Result>);
   }
 
-  /** A handle on a job that exists. */
+  /** A handle on an existing job. */
   job<Result = unknown>(id: string, definition?: Definition<unknown, unknown, Result>): Handle<Result> {
     return new Handle<Result>(this, id, false, definition);
   }
@@ -213,7 +213,7 @@ export class Handle<Result = unknown> {
   constructor(
     plait: Plait,
     readonly id: string,
-    /** The dedupe key matched an existing job, and this is that job. */
+    /** Whether the dedupe key matched an existing job, which this handle refers to. */
     readonly deduplicated: boolean,
     definition: Definition<unknown, unknown, Result> | undefined,
   ) {

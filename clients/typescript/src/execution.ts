@@ -43,7 +43,7 @@ export interface Registered {
   readonly timeoutSeconds: number;
 }
 
-/** The time that a handler has after it was asked to stop. Then its slot is freed, even if it still runs (T43, T103). */
+/** The time that a handler has after it was asked to stop. After that its slot is freed, even if the handler is still running (T43, T103). */
 const PATIENCE_MS = 2000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -59,7 +59,7 @@ export class Execution {
     this.traceparent = `00-${this.traceId}-${randomBytes(8).toString("hex")}-01`;
   }
 
-  /** Aborted when the lease is lost: nothing more is reported about the job. */
+  /** Aborted when the lease is lost. After that, nothing more is reported about the job. */
   get lost(): AbortSignal {
     return this.#lost.signal;
   }
@@ -148,7 +148,7 @@ export class Execution {
   }
 }
 
-/** The outcome of a returned result. A result that is not serializable fails the job, not the worker (T65). */
+/** The outcome for a returned result. A result that is not serializable fails the job, not the worker (T65). */
 function completed(result: unknown): Outcome {
   try {
     JSON.stringify(result);

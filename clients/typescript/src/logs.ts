@@ -4,7 +4,7 @@ export type Level = "debug" | "info" | "warning" | "error";
 export type Fields = Readonly<Record<string, unknown>>;
 export type Sink = (level: Level, event: string, fields: Fields) => void;
 
-/** Write to standard error, one line per entry whatever its fields contain. */
+/** Write to standard error, with one line per entry, whatever its fields contain. */
 export const toStderr: Sink = (level, event, fields) => {
   process.stderr.write(line(level, event, fields) + "\n");
 };

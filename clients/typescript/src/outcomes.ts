@@ -26,7 +26,7 @@ export class Snooze extends PlaitError {
 /** Skip the job: there was nothing to do. */
 export class Skip extends PlaitError {}
 
-/** The reason of a job's AbortSignal: the worker stopped the handler. */
+/** The `reason` of a job's AbortSignal when the worker has stopped the handler. */
 export class Stopped extends PlaitError {
   constructor(readonly why: "canceled" | "lost" | "timeout" | "shutdown") {
     super(MESSAGES[why]);
@@ -50,7 +50,7 @@ export type Outcome =
   | { verb: "release"; body: Omit<Release, Fence> }
   | { verb: "skip"; body: Omit<SkipIt, Fence> };
 
-/** The outcome of an error. `stopped`: the reason if the worker stopped the handler. */
+/** The outcome for an error. `stopped`: the reason if the worker stopped the handler. */
 export function outcomeOf(error: unknown, stopped: Stopped | undefined): Outcome {
   switch (stopped?.why) {
     case "timeout":

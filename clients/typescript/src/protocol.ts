@@ -26,7 +26,7 @@ export class Protocol {
     return this.#worker;
   }
 
-  /** Claim jobs. Sent only once: after a lost response, unknown jobs may be claimed for us, and a retry would claim more. */
+  /** Claim jobs. Sent only once: if the response is lost, the server may have claimed jobs for this worker, and a retry would claim more. */
   async claim(limit: number, running: number, waitSeconds: number, signal: AbortSignal): Promise<ClaimedJob[]> {
     const { worker, jobs } = await this.#transport.call("POST /worker/jobs/claim", {
       body: { ...this.#about, worker: this.#worker, limit, running, wait_seconds: waitSeconds },
@@ -83,7 +83,7 @@ export class Protocol {
     });
   }
 
-  /** Deregister the worker. The server releases its jobs at once. */
+  /** Deregister the worker. The server releases its jobs immediately. */
   async leave(): Promise<void> {
     if (this.#worker !== null) {
       const worker = this.#worker;

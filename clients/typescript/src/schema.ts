@@ -1,4 +1,4 @@
-// Standard Schema, version 1: the interface that Zod, Valibot, ArkType and others implement. Only the interface, so there is no dependency.
+// Standard Schema, version 1: the interface that Zod, Valibot, ArkType and others implement. It is declared here, so the package has no dependency.
 
 import { SchemaMismatch } from "./errors.js";
 

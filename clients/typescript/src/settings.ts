@@ -45,7 +45,7 @@ export interface WorkerOptions extends ClientOptions {
   claimLimit?: number;
   /** Seconds without a heartbeat after which the worker is lost and its jobs are requeued. Default: 30. */
   leaseSeconds?: number;
-  /** Seconds between heartbeats, which is also the longest delay of a cancellation. Default: a third of the lease. */
+  /** Seconds between heartbeats, and therefore the longest delay before a cancellation takes effect. Default: a third of the lease. */
   heartbeatSeconds?: number;
   /** Long polling: seconds that a claim waits at the server for jobs. Default: 20. */
   waitSeconds?: number;

@@ -181,7 +181,7 @@ export class Transport {
  * are fenced by the attempt. */
 const NOT_REPLAYED = /^\/(jobs|worker\/.*)$/;
 
-/** The leader to which a follower redirects a node job, at the URL that its operator configured. Never from https to http. */
+/** The URL of the leader to which a follower redirects a node job, as its operator configured it. Never redirects from https to http. */
 function leaderOf(error: unknown, base: string): string | undefined {
   const url = error instanceof Refused && error.status === 421 ? error.problem.leader_url : undefined;
   return url && ["https:", new URL(base).protocol].includes(new URL(url).protocol) ? url.replace(/\/+$/, "") : undefined;

@@ -4,7 +4,7 @@
 export interface Attempt {
   attempt_no: number;
   status: string;
-  /** The job's final status; null: it was not final after this attempt. */
+  /** The job's final status; null if the job was not final after this attempt. */
   final: Status | null;
   worker_id: number | null;
   host: string | null;
@@ -32,7 +32,7 @@ export interface BulkAnswer {
   dry_run: boolean;
   /** Number of matching jobs, up to 10,000. */
   matched: number;
-  /** Whether there may be more: more than counted, or not all jobs were scanned. */
+  /** Whether there may be more, because the count reached its limit or not all jobs were scanned. */
   more: boolean;
   sample: string[];
   /** The bulk job; see its progress. */
@@ -111,7 +111,7 @@ export interface Child {
   /** Attempts that count against max_attempts. */
   attempt_count: number;
   created_at: string;
-  /** When the job is due, or since when it has its status; null if it is final. */
+  /** When the job is due, or when it got its status; null if it is final. */
   run_at: string | null;
   finished_at: string | null;
   wait_on: string | null;
@@ -142,7 +142,7 @@ export interface Claim {
   running?: number;
   /** How long to wait for jobs. */
   wait_seconds?: number;
-  /** Lease: without a heartbeat for this long it is declared lost. */
+  /** Lease: a worker that sends no heartbeat for this long is declared lost. */
   lease_seconds?: number;
   hostname?: string;
   pid?: number;
@@ -172,7 +172,7 @@ export interface Claims {
 }
 
 export interface Cluster {
-  /** Null: there is no leader. */
+  /** Null if there is no leader. */
   leader: Leading | null;
   nodes: ClusterNode[];
 }
@@ -211,7 +211,7 @@ export interface Connector {
 export interface Count {
   /** Number of jobs, up to 1,000. */
   count: number;
-  /** Whether there may be more: more than counted, or not all jobs were scanned. */
+  /** Whether there may be more, because the count reached its limit or not all jobs were scanned. */
   more: boolean;
 }
 
@@ -244,7 +244,7 @@ export interface Delivery {
   job_id: string;
 }
 
-/** A trigger's template to render, which need not exist, and the data to render it with. */
+/** A template to render, which need not belong to a stored trigger, and the data to render it with. */
 export interface Draft {
   definition_key: string;
   payload_template?: Record<string, unknown>;
@@ -277,7 +277,7 @@ export interface Endpoint {
   statuses: string[];
   definitions: string[] | null;
   key_version: number;
-  /** Until when the previous key also signs. */
+  /** Time until which the previous key also signs. */
   old_key_until: string | null;
   /** Outcomes since this time are delivered; null: none. */
   subscribed_at: string | null;
@@ -292,7 +292,7 @@ export interface Endpoint {
 export interface EndpointSettings {
   url?: string | null;
   is_enabled?: boolean | null;
-  /** standard: Standard Webhooks 1.0.0; else `x-webhook-signature: sha256=…` over the body. */
+  /** `standard`: Standard Webhooks 1.0.0. Otherwise the header `x-webhook-signature: sha256=…` signs the body. */
   signature?: "standard" | "sha256" | "sha512" | null;
   /** Final statuses that are delivered. */
   statuses?: ("succeeded" | "failed" | "dead_letter" | "canceled" | "skipped")[] | null;
@@ -473,7 +473,7 @@ export interface FailureWorker {
   last_at: string;
 }
 
-/** A fan-out of a job, with the numbers of its children. */
+/** A fan-out of a job, with the number of its children by status. */
 export interface FanOut {
   id: string;
   strategy: string;
@@ -489,7 +489,7 @@ export interface FanOut {
   timeout_at: string | null;
   running: number;
   waiting: number;
-  /** Scheduled children; the rest of the total is queued. */
+  /** Scheduled children. The remaining children are queued. */
   scheduled: number;
 }
 
@@ -547,7 +547,7 @@ export interface JobBrief {
   queued_at: string;
   /** The requested time; null: immediately. */
   scheduled_for: string | null;
-  /** When the job is due, or since when it is queued. */
+  /** When the job is due, or when it was queued. */
   run_at: string | null;
   /** When the job first started. */
   started_at: string | null;
@@ -561,7 +561,7 @@ export interface JobBrief {
   /** Attempts that failed or timed out; they count against max_attempts. Null if the job is final. */
   failed_attempts: number | null;
   max_attempts: number;
-  /** Null: the definition's timeout. */
+  /** Null: the definition's timeout applies. */
   timeout_seconds: number | null;
   claimed_by_worker: number | null;
   /** The worker that runs the job, or ran it last. */
@@ -583,7 +583,7 @@ export interface JobNode {
   job_id: string;
   status: Status | null;
   attempt: number;
-  /** It had not ended when the job was decided; its outcome has no effect. */
+  /** Whether the node had not finished when the job was decided; its outcome then has no effect. */
   late: boolean;
   result: unknown;
   error: string | null;
@@ -611,7 +611,7 @@ export interface JobPage {
   queued_at: string;
   /** The requested time; null: immediately. */
   scheduled_for: string | null;
-  /** When the job is due, or since when it is queued. */
+  /** When the job is due, or when it was queued. */
   run_at: string | null;
   /** When the job first started. */
   started_at: string | null;
@@ -625,7 +625,7 @@ export interface JobPage {
   /** Attempts that failed or timed out; they count against max_attempts. Null if the job is final. */
   failed_attempts: number | null;
   max_attempts: number;
-  /** Null: the definition's timeout. */
+  /** Null: the definition's timeout applies. */
   timeout_seconds: number | null;
   claimed_by_worker: number | null;
   /** The worker that runs the job, or ran it last. */
@@ -683,7 +683,7 @@ export interface Key {
   created_at: string;
   expires_at: string | null;
   revoked_at: string | null;
-  /** Accurate to a minute. */
+  /** Accurate to the minute. */
   last_used_at: string | null;
 }
 
@@ -710,7 +710,7 @@ export interface Latency {
   at: string;
   /** Number of jobs in the sample. */
   jobs: number;
-  /** Median wait from the time when a job was due to its first start. */
+  /** Median time from when a job was due until its first start. */
   wait_p50: number | null;
   wait_p95: number | null;
   /** Median run time of the last attempt. */
@@ -761,7 +761,7 @@ export interface MadeKey {
   created_at: string;
   expires_at: string | null;
   revoked_at: string | null;
-  /** Accurate to a minute. */
+  /** Accurate to the minute. */
   last_used_at: string | null;
   /** The key. It is not shown again. */
   key: string;
@@ -806,7 +806,7 @@ export interface NewEmbed {
 export interface NewEndpoint {
   url: string;
   is_enabled?: boolean | null;
-  /** standard: Standard Webhooks 1.0.0; else `x-webhook-signature: sha256=…` over the body. */
+  /** `standard`: Standard Webhooks 1.0.0. Otherwise the header `x-webhook-signature: sha256=…` signs the body. */
   signature?: "standard" | "sha256" | "sha512" | null;
   /** Final statuses that are delivered. */
   statuses?: ("succeeded" | "failed" | "dead_letter" | "canceled" | "skipped")[] | null;
@@ -821,7 +821,7 @@ export interface NewJobAnswer {
   status: Status;
   definition_key: string;
   queued_at: string;
-  /** Whether the key belongs to an existing job, which is returned. */
+  /** Whether the key belonged to an existing job, which is returned. */
   deduplicated: boolean;
 }
 
@@ -830,7 +830,7 @@ export interface NewJobRequest {
   /** The arguments, by name. */
   payload?: Record<string, unknown>;
   queue?: string | null;
-  /** Lower runs first. Default: the definition's, else 100. */
+  /** Lower runs first. Default: the definition's priority, or 100. */
   priority?: number | null;
   max_attempts?: number | null;
   scheduled_for?: string | null;
@@ -847,7 +847,7 @@ export interface NewJobRequest {
 export interface NewKey {
   name: string;
   role: Role;
-  /** At most, and by default, when your own key expires. If you signed in through an identity provider: at most a year. Default: 90 days. */
+  /** At most the expiry of your own key, which is also the default. If you signed in through an identity provider: at most a year from now. Default: 90 days. */
   expires_at?: string | null;
 }
 
@@ -933,11 +933,11 @@ export interface Outcome {
   exit_code?: number | null;
 }
 
-/** A setting that an operator has overridden: it wins over the code, also after a worker starts, until it is cleared. */
+/** A setting that an operator has overridden. It takes precedence over the code until it is cleared, even when workers register the definition again. */
 export interface Override {
   setting: string;
   value: unknown;
-  /** The value without the override; null also if no code has defined the job. */
+  /** The value without the override; also null if no code has defined the job. */
   code_value: unknown;
   author: string;
   set_at: string;
@@ -1143,7 +1143,7 @@ export interface Rendered {
 }
 
 export interface Reschedule {
-  /** Null: unchanged. A past time: immediately. */
+  /** Null leaves it unchanged. A time in the past means immediately. */
   scheduled_for?: string | null;
   max_attempts?: number | null;
 }
@@ -1170,7 +1170,7 @@ export interface Session {
   tenant_id: string | null;
   tenant: string | null;
   name: string;
-  /** Send it as X-CSRF-Token with every change. Null: you authenticated with a key. */
+  /** Send it as X-CSRF-Token with every change. Null if you authenticated with a key. */
   csrf: string | null;
   expires_at?: string | null;
   /** URL to sign out of the identity provider, if you signed in there. */
@@ -1194,7 +1194,7 @@ export interface SettledMany {
 export interface SettledOne {
   id: string;
   attempt: number;
-  /** False and not busy: the lease is lost, and nothing was changed. */
+  /** If this is false and `busy` is too, the lease is lost, and nothing was changed. */
   accepted: boolean;
   /** Another transaction locks the job's row: nothing was changed, send it again. */
   busy?: boolean;
@@ -1207,7 +1207,7 @@ export interface SignIn {
 export interface Signal {
   name: string;
   payload?: unknown;
-  /** Makes a repeated request safe: the same id is the same signal. */
+  /** Makes a repeated request safe: a signal with the same id is delivered once. */
   id?: string | null;
 }
 
@@ -1228,7 +1228,7 @@ export interface Span {
   attempt_no: number;
   status: string;
   worker_id: number | null;
-  /** Null: it never ran (canceled before it started, or an operator's retry). */
+  /** Null if it never ran: the job was canceled before it started, or this is an operator's retry. */
   claimed_at: string | null;
   started_at: string | null;
   finished_at: string;
@@ -1237,7 +1237,7 @@ export interface Span {
 export interface StateShown {
   /** As set by the handler with `current().state(…)`; null if it is not set. */
   state: unknown;
-  /** Grows with each change; 0 if it was never set. */
+  /** Increases with each change; 0 if the state was never set. */
   version: number;
 }
 
@@ -1324,19 +1324,19 @@ export interface TenantLoad {
   oldest_queued_age_seconds: number | null;
   /** Attempts that ended since `start`. */
   ended: number;
-  /** Share of them that failed, from 0 to 1. Null: none ended. */
+  /** Share of those attempts that failed, from 0 to 1. Null if none ended. */
   failure_rate: number | null;
   /** Total run time of its handlers since `start`. */
   run_seconds: number;
   /** Its share of all running jobs, from 0 to 1. */
   share: number | null;
-  /** Its fair share by weight, among tenants with jobs now. */
+  /** Its fair share by weight, among the tenants that have unfinished jobs. */
   fair_share: number | null;
-  /** Why it may slow down others: it uses more than twice its fair share while others wait; most of a long queue is its own; most of its attempts fail. */
+  /** Why it may slow down others: it uses more than twice its fair share while others wait; most jobs of a long queue are its own; most of its attempts fail. */
   noisy: ("slots" | "backlog" | "failures")[];
 }
 
-/** A schedule to preview, which need not exist. */
+/** A schedule to preview. It need not be stored. */
 export interface Timetable {
   cron_expr?: string | null;
   every_seconds?: number | null;
@@ -1364,7 +1364,7 @@ export interface Trigger {
   tenant_id: string;
   label: string;
   trigger_type: string;
-  /** code: declared in an application's code, and changed there. */
+  /** `code`: declared in an application's code, where it must be changed. */
   origin: string;
   is_enabled: boolean;
   event_name: string | null;
@@ -1420,7 +1420,7 @@ export interface Worker {
   queues: string[];
   definitions: string[];
   running_count: number;
-  /** Jobs claimed and not started, as of its last heartbeat. */
+  /** Jobs that were claimed but had not started at its last heartbeat. */
   prefetched_count: number;
   metadata: unknown;
   started_at: string;
@@ -1432,7 +1432,7 @@ export interface Worker {
   draining: boolean;
   /** Whether its process is the leader. */
   leads: boolean;
-  /** Since when a handler blocks its event loop; null: not blocked. */
+  /** When a handler began to block its event loop; null if the event loop is not blocked. */
   blocked_since: string | null;
   /** The job that blocks it; null if unknown. */
   blocked_job_id: string | null;

@@ -1,9 +1,9 @@
 // A worker over HTTP: it claims jobs, runs their handlers and reports outcomes. It has no connection to the database.
 //
 // Three activities run concurrently: one claim at a time, which waits at the server for jobs; a heartbeat, which renews the worker's lease
-// and learns which jobs must stop; and the handlers. A claimed job stays in `#held` until the server has acknowledged its outcome, so that a
-// heartbeat that lists the held jobs never releases one that is being settled (T33). Such a heartbeat is sent only while no claim is in
-// progress: it would release the jobs of that claim's response.
+// and returns the jobs that must stop; and the handlers. A claimed job stays in `#held` until the server has acknowledged its outcome, so that a
+// heartbeat that lists the held jobs never releases one that is being settled (T33). Such a heartbeat would release the jobs in the
+// response to a claim, so it is sent only while no claim is in progress.
 
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -23,7 +23,7 @@ export interface HandlerOptions {
   timeoutSeconds?: number;
 }
 
-/** The reason of a job whose outcome the server rejected, for example because it is too large. */
+/** The reason recorded for a job whose outcome the server rejected, for example because it is too large. */
 const REFUSED = "outcome_refused";
 const VERSION = "plait-client/0.1.0 (node)";
 
@@ -43,9 +43,9 @@ export class Worker {
   #reconciling: Promise<void> | undefined;
   #wake: () => void = () => undefined;
   #beats = 0;
-  /** When our lease expires, by this process's own clock. After that our jobs may be claimed by others (T31). */
+  /** When this worker's lease expires, measured by this process. After that, other workers may claim its jobs (T31). */
   #leaseUntil = 0;
-  /** Until then the server may have claimed jobs for us that we don't know of, because the response to a claim was lost. */
+  /** Until this time the server may still claim jobs for this worker without its knowledge, because the response to a claim was lost. */
   #doubtUntil = 0;
 
   constructor(options: WorkerOptions = {}) {
@@ -149,7 +149,7 @@ export class Worker {
     }
   }
 
-  /** How many jobs to claim: whenever a slot is free, and ahead (prefetch) when at most half of the limit is held. */
+  /** How many jobs to claim. Jobs are claimed whenever a slot is free, and prefetched when at most half of the limit is held. */
   #claimLimit(): number {
     const held = this.#held.size;
     const idle = this.#ready.length === 0 && this.#running.size < this.#work.concurrency;
@@ -184,7 +184,7 @@ export class Worker {
     this.#start(protocol);
   }
 
-  /** After a lost response: the server may still execute the claim for as long as it was asked to wait. */
+  /** The response to a claim was lost. The server may still execute the claim for as long as it was asked to wait. */
   #doubt(): void {
     this.#doubtUntil = performance.now() + (this.#work.waitSeconds + 5) * 1000;
   }
@@ -245,14 +245,14 @@ export class Worker {
     }
   }
 
-  /** Remove it from `#held`, unless the job was lost and has been claimed by us again. */
+  /** Remove it from `#held`, unless the job was lost and this worker has claimed it again. */
   #drop(execution: Execution): void {
     if (this.#held.get(execution.job.id) === execution) {
       this.#held.delete(execution.job.id);
     }
   }
 
-  /** Renew the lease while jobs are held. If that fails, stop the handlers before the lease expires and others run the jobs. */
+  /** Renew the lease while jobs are held. If that fails, stop the handlers before the lease expires and other workers run the jobs. */
   async #keepBeating(protocol: Protocol, drained: AbortSignal): Promise<void> {
     let next = this.#work.heartbeatSeconds;
     while (await sleep(next * 1000, true, { signal: drained }).catch(() => false)) {
@@ -299,7 +299,7 @@ export class Worker {
     }
   }
 
-  /** Stop only this attempt: we may have claimed the job again in the meantime. */
+  /** Stop only this attempt: the worker may have claimed the job again in the meantime. */
   #lose(id: string, asked: readonly { id: string; attempt: number }[]): void {
     const execution = this.#held.get(id);
     if (execution && asked.some((one) => one.id === id && one.attempt === execution.job.attempt)) {

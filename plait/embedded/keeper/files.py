@@ -1,4 +1,4 @@
-"""Files and locks of the keeper and of those who use its server, made so that root can be led astray by nobody."""
+"""Files and locks of the keeper and of the processes that use its server. They are opened so that nobody can trick root into using other files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Lock:
         fcntl.flock(self.fd, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Close our handle; a child that inherited the lock still holds it."""
+        """Close this process's handle; a child that inherited the lock still holds it."""
         os.close(self.fd)
 
     def _try(self, kind: int) -> bool:
@@ -49,7 +49,7 @@ class Unsafe(OSError):
 
 
 def open_file(path: Path, flags: int) -> int:
-    """Open or create a file of ours. Root follows no link, and rejects a file that another user created or has a second link to."""
+    """Open or create one of the keeper's files. As root, follow no link, and reject a file that another user created or that has a second link."""
     try:
         fd = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:

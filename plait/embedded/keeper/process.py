@@ -1,4 +1,4 @@
-"""The process itself: what it does, from the start to the stop of one server. The protocol is the package's docstring."""
+"""The keeper's process, from the start to the stop of one server. The package's docstring describes the protocol."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Plan(NamedTuple):
     place: str
     bin_dir: str
     user: tuple[int, int, list[int]] | None
-    "uid, gid and groups of Postgres if we are root"
+    "uid, gid and groups of Postgres if the keeper runs as root"
     socket_dir: str
     port: int
     initdb_options: list[str]
@@ -58,7 +58,7 @@ class Keeper:
         self.log_fd = open_file(self.log, os.O_RDWR | os.O_APPEND)
         self.log_start = os.fstat(self.log_fd).st_size
         self.postmaster: subprocess.Popen[bytes] | None = None
-        "None while there is none, and for an adopted server"
+        "None while no server is running, and for an adopted server"
         self.stopping = False
         self.told = False
         self.wake = self._open_wake()
@@ -82,7 +82,7 @@ class Keeper:
         self._publish(server)
 
     def watch(self) -> None:
-        """Return when the server is to stop: asked by a signal, or alone for as long as we linger."""
+        """Return when the server must stop: after a signal, or when no process has used it for the linger time."""
         alone_since: float | None = None
         restarts: list[float] = []
         while True:
@@ -98,11 +98,11 @@ class Keeper:
             now = time.monotonic()
             alone_since = now if alone_since is None else alone_since
             if hurried or now - alone_since >= self.plan.linger:
-                return  # still holding users.lock: newcomers wait until we are gone
+                return  # still holding users.lock: new users wait until the keeper has exited
             self.users.release()
 
     def close(self) -> None:
-        # First: from now on other processes must wait, not connect.
+        # First, so that other processes wait from now on and do not connect.
         self.ready.release()
         self.address_file.unlink(missing_ok=True)
         if self.postmaster:
@@ -113,11 +113,11 @@ class Keeper:
                     break
         if self.socket_dir.parent != self.run:
             shutil.rmtree(self.socket_dir, ignore_errors=True)
-        # Released explicitly: a process that the starter forked at the wrong moment may share the handle.
+        # Released explicitly, because a process that the starter forked in the meantime may share the handle.
         fcntl.flock(self.plan.lock_fd, fcntl.LOCK_UN)
 
     def tell(self, answer: str) -> None:
-        """Answer the starter, once: afterwards its pipe's number may belong to another file."""
+        """Answer the starter, once: afterwards the pipe's descriptor number may belong to another file."""
         if not self.told:
             self.told = True
             with contextlib.suppress(BrokenPipeError):  # the starter no longer waits
@@ -144,7 +144,7 @@ class Keeper:
                     # Locked for too long: held by a program that a query started, not by the server itself.
                     self._clear_stale()
                     return None
-                # A server that is shutting down looks ready until it has handled its signal, so check more than once.
+                # A server that is shutting down seems ready until it has handled its signal, so check more than once.
                 if server and settled and now - settled > 1:
                     say(f"adopting the server with pid {server.pid}: we did not start it and will not stop it")
                     return server
@@ -158,7 +158,7 @@ class Keeper:
         return find_server(self.data, port=self.plan.port)
 
     def _clear_stale(self) -> None:
-        """Remove stale files: Postgres does not start while any living process has the pid in them, even a browser."""
+        """Remove stale files: Postgres does not start while any process has the pid that they contain, even an unrelated one."""
         for path in (self.data / "postmaster.pid", *self.socket_dir.glob(".s.PGSQL.*")):
             path.unlink(missing_ok=True)
 
@@ -178,7 +178,7 @@ class Keeper:
         if initdb.returncode:
             raise Failed(f"initdb exited with {initdb.returncode}\n{self.log_tail()}")
         half.rename(self.data)
-        # initdb has synced the contents; syncing the directory's name is up to us.
+        # initdb has synced the contents, but not the name of the directory.
         above = os.open(self.data.parent, os.O_RDONLY)
         os.fsync(above)
         os.close(above)
@@ -206,7 +206,7 @@ class Keeper:
         self.open()
 
     def _child(self, program: str, arguments: list[str], death: signal.Signals) -> subprocess.Popen[bytes]:
-        """Start a Postgres program that holds server.lock and that the kernel signals when we die."""
+        """Start a Postgres program that holds server.lock and that the kernel signals when the keeper dies."""
         lock = Lock(self.run / "server.lock")
         lock.try_exclusive()  # fails only if _await_leftovers decided to continue without it
         uid, gid, groups = self.plan.user or (None, None, None)
@@ -241,7 +241,7 @@ class Keeper:
         with os.fdopen(open_file(new, os.O_WRONLY | os.O_EXCL), "w") as file:
             json.dump({**server._asdict(), "settings": self.plan.settings}, file)
         new.rename(self.address_file)
-        fcntl.flock(self.ready.fd, fcntl.LOCK_EX)  # others hold it for an instant, to check it
+        fcntl.flock(self.ready.fd, fcntl.LOCK_EX)  # other processes hold it briefly, to check it
 
     def _give(self, path: Path) -> None:
         if self.plan.user:
@@ -279,7 +279,7 @@ class Keeper:
         self.stopping = True
 
     def _pause(self, seconds: float) -> None:
-        """Sleep during the start; a request to stop is a failure to start."""
+        """Sleep during the start. If a stop is requested, the start fails."""
         self._doze(seconds)
         if self.stopping:
             raise Failed("the keeper was asked to stop")
@@ -298,7 +298,7 @@ def say(message: str) -> None:
 
 def main(plan: Plan) -> int:
     if os.fork():
-        # The starter waits for this exit and has no child left: no zombie in a long-lived process.
+        # The starter waits for this exit and has no child left, so no zombie stays in a long-lived process.
         os._exit(0)
     os.umask(0o077)
     keeper = Keeper(plan)

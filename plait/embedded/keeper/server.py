@@ -17,7 +17,7 @@ class Found(NamedTuple):
 
 
 def find_server(data: Path, *, port: int) -> Found | None:
-    """The running server of this cluster, if the process in postmaster.pid is one."""
+    """The running server of this cluster, if the process in postmaster.pid is a Postgres server."""
     try:
         lines = (data / "postmaster.pid").read_text().splitlines()
         lines += [""] * (8 - len(lines))  # the server writes it line by line while it starts
@@ -36,7 +36,7 @@ def is_server_of(data: Path, pid: int) -> bool:
             program = (process / "exe").readlink().name.removesuffix(" (deleted)")
             return program == "postgres" and (process / "cwd").samefile(data)
         except OSError:
-            # Gone, or of a user whose files we may not read; the cluster's user is not one of those.
+            # The process has ended, or belongs to a user whose files cannot be read, which is not the cluster's user.
             return False
     ask = ["/bin/ps", "-p", str(pid), "-o", "comm="]
     listed = subprocess.run(ask, capture_output=True, text=True, check=False)  # noqa: S603 - all ours

@@ -1,4 +1,4 @@
-/** Calls of the API, typed by its OpenAPI document. Except for the event stream (live.ts), all HTTP of the UI is here. */
+/** Calls of the API, typed by its OpenAPI document. All HTTP requests of the UI are made here, except for the event stream (live.ts). */
 
 import { noteBuild } from "./build";
 import { contact, doubt, isUnavailable } from "./connection";

@@ -10,7 +10,7 @@ import { useLive, useLiveState, type LiveEvent, type LiveKind } from "./live";
 const POLL_MS = 4000;
 
 export interface ReadOptions {
-  /** Refetch when one of these changes, at most every `every` ms, and every few seconds while the event stream is interrupted. */
+  /** Refetch when one of these changes, but at most once in `every` ms. While the event stream is interrupted, refetch every few seconds. */
   live?: readonly LiveKind[];
   /** Only for these events. */
   when?: (event: LiveEvent) => boolean;
@@ -43,7 +43,7 @@ export function useRead<R extends Reads>(route: R, given?: Given<R>, options: Re
     if (!events.some((event) => event.kind === "reset" || (live.includes(event.kind) && (!when || when(event))))) return;
     if (asking.current.timer) return;
     const ask = () => {
-      // A first request in flight may predate the event, and is not sent twice at once: refetch when it is done.
+      // The first request may still be in flight and may predate the event. It is not sent twice at the same time, so refetch when it is done.
       const state = client.getQueryState(key);
       if (state?.fetchStatus === "fetching" && state.data === undefined) {
         asking.current.timer = setTimeout(ask, 200);

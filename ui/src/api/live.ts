@@ -166,7 +166,7 @@ async function* texts(body: ReadableStream<Uint8Array>): AsyncGenerator<string> 
   for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
 }
 
-/** Read the stream until `ending`. The browser reconnects by itself, except after an error response: then this does. */
+/** Read the stream until `ending`. The browser reconnects automatically, except after an error response; then this function reconnects. */
 function read(
   tenant: string | null,
   publish: (message: { state?: LiveState; event?: LiveEvent }) => void,

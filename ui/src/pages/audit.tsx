@@ -84,7 +84,7 @@ function useEntries({ actor, action, object }: Filter) {
       call("GET /audit", { query: { actor: actor || undefined, action: action || undefined, object: object || undefined, limit: 100, cursor: pageParam } }, tenant, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next ?? undefined,
-    // The stream has no events for entries. Poll only the first page: refetching a longer list would move rows while they are read.
+    // The stream has no events for audit log entries. Poll only the first page, because refetching a longer list would move rows that the user is reading.
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) <= 1 ? 5000 : false),
   });
   return {

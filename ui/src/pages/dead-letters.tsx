@@ -1,4 +1,4 @@
-/** The dead-letter queue: jobs that exhausted their attempts, grouped by error; and redrive, which retries them at a limited rate. */
+/** The dead-letter queue: jobs that exhausted their attempts, grouped by error. A redrive retries them at a limited rate. */
 
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";

@@ -55,7 +55,7 @@ function Shown({ definition }: { definition: DefinitionShape }) {
     >
       {definition.description && <p className="quiet">{definition.description}</p>}
       <div className="two">
-        {/* Reset when the definition changes elsewhere: saving older values would undo that change. */}
+        {/* Reset when somebody else changes the definition: saving older values would undo that change. */}
         <Limits key={definition.updated_at} definition={definition} may={may} />
         {definition.overrides.length > 0 && <Overrides definition={definition} />}
         <Panel title="Payload schema">
@@ -101,7 +101,7 @@ function Overrides({ definition }: { definition: DefinitionShape }) {
   return (
     <Panel title="Overrides">
       <div className="body">
-        <p className="quiet">Overrides take precedence over the values in code, also after a worker restarts, until they are cleared.</p>
+        <p className="quiet">Overrides take precedence over the values in code until they are cleared, even after a worker restarts.</p>
         <table aria-label="Overrides">
           <thead>
             <tr>

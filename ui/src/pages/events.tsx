@@ -105,7 +105,7 @@ function useEvents(name: string, failed: boolean) {
     queryFn: ({ pageParam, signal }) => call("GET /events", { query: { name: name.trim() || undefined, failed, cursor: pageParam, limit: 100 } }, tenant, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next ?? undefined,
-    // The stream has no events for this list: poll it as long as only the first page is loaded.
+    // The stream has no events for this list, so poll it as long as only the first page is loaded.
     refetchInterval: (query) => ((query.state.data?.pages.length ?? 0) > 1 ? false : 4000),
   });
   return {

@@ -1,4 +1,4 @@
-/** Sign in with an API key. The sign-in link that `plait dev` prints does not lead here. */
+/** Sign in with an API key. The sign-in link that `plait dev` prints bypasses this page. */
 
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useRouter, useRouterState } from "@tanstack/react-router";

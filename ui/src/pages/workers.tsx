@@ -195,7 +195,7 @@ function Slots({ worker }: { worker: Worker }) {
     <>
       {slots !== null && <Bar label={`Slots of worker ${worker.worker_id}`} shares={[{ status: "running", count: Math.min(running, slots), label: "running" }]} total={slots} />}
       <span className="slots">{slots === null ? running.toLocaleString() : `${running.toLocaleString()} / ${slots.toLocaleString()}`}</span>
-      {prefetched > 0 && <span className="quiet" title="Claimed and not started, as of its last heartbeat">+{prefetched.toLocaleString()} prefetched</span>}
+      {prefetched > 0 && <span className="quiet" title="Claimed but not started at its last heartbeat">+{prefetched.toLocaleString()} prefetched</span>}
     </>
   );
 }

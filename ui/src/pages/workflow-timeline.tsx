@@ -1,6 +1,6 @@
 /**
  * A timeline with one lane for each job (queued, running, in backoff, waiting) and one for each fan-out (the number of jobs that ran
- * concurrently). Only the visible part is rendered. Ctrl and the mouse wheel zoom at the pointer, dragging moves.
+ * concurrently). Only the visible part is rendered. Ctrl and the mouse wheel zoom at the pointer; dragging moves the timeline.
  */
 
 import { useCallback, useEffect, useRef, useState, type ReactNode } from "react";

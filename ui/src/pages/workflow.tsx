@@ -210,7 +210,7 @@ function useSought(root: JobPage, at: string, turned: ReadonlySet<string>, open:
     };
     seek().then(
       (key) => !gone && setSought(key),
-      () => undefined, // not part of this workflow; the details panel shows that
+      () => undefined, // not part of this workflow; the details panel says so
     );
     return () => {
       gone = true;

@@ -11,7 +11,7 @@ interface Props {
   shares: readonly Share[];
   total: number;
   label: string;
-  /** How many are enough; drawn as a line. */
+  /** The number of successes that is needed; drawn as a line. */
   needed?: number | null;
 }
 
