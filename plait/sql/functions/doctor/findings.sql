@@ -9,7 +9,7 @@
 --
 --   select level, code, finding, advice from plait.findings();
 --
--- evidence: the numbers and names of the finding, for machines.
+-- evidence: the numbers and names in the finding, as JSON.
 create or replace function plait.findings(p_keep interval default null)
 returns table (level text, code text, finding text, evidence jsonb, advice text)
 language plpgsql stable security definer set search_path = plait, pg_temp as $$

@@ -1,12 +1,13 @@
--- _has_started: whether a job that is not running has started since its enqueue or last retry.
+-- _has_started: whether a job that is not running has started since it was enqueued or last
+-- retried.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   _begin_serial, _cancel_remaining
 --
--- `attempt = 0` is not the test: a retry, and a claim that was returned before the handler began,
--- count in `attempt` too.
+-- `attempt = 0` is not a sufficient test, because a retry, and a claim that was released before the
+-- handler began, also increase `attempt`.
 create or replace function plait._has_started(p_job uuid) returns boolean
 language sql stable as $$
   select exists (
