@@ -1,5 +1,4 @@
--- _has_started: whether a job that is not running has started since it was enqueued or last
--- retried.
+-- _has_started: whether a job that is not running has started since its enqueue or last retry.
 --
 --   moves    nothing
 --   locks    nothing

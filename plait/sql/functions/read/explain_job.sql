@@ -29,7 +29,7 @@ begin
     when 'scheduled' then
       return query
         select 'scheduled', format('it is due in %s', date_trunc('second', j.run_at - v_now));
-      if j.failed_attempts > 0 then  -- not `attempt`: an operator's retry counts in that
+      if j.failed_attempts > 0 then  -- not `attempt`, which an operator's retry also increases
         return query
           select 'retrying',
                  format('%s of %s attempts have failed; the last: %s', j.failed_attempts,

@@ -5,7 +5,7 @@
 --   raises   PL001
 --   called   cycle, settle
 --
--- Without p_outcomes all have succeeded.
+-- Without p_outcomes, all attempts have succeeded.
 create or replace function plait._check_outcomes(
   p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[], p_details text[],
   p_ran_ms float8[]

@@ -2,7 +2,7 @@
 --
 --   moves    nothing
 --   locks    the trigger's row
---   raises   PL008 when the caller has no such trigger, PL009 for one that is in code
+--   raises   PL008 when the caller has no such trigger, PL009 for a trigger that code declares
 --   called   plait.store.triggers.delete_trigger, users
 --
 --   p_trigger   id of the trigger
