@@ -56,7 +56,7 @@ where x.database = current_database()
 union all
 select 'problem', 'old_slot',
        format('the replication slot %s%s holds back %s transactions and %s of WAL', s.slot_name,
-              case when s.active then '' else ', which nobody reads,' end, s.xids,
+              case when s.active then '' else ', which has no reader,' end, s.xids,
               pg_size_pretty(s.bytes)),
        jsonb_build_object(
          'slot', s.slot_name, 'kind', s.slot_type, 'active', s.active, 'xids', s.xids,

@@ -35,7 +35,7 @@ declare
 begin
   if coalesce(v_n, 0) = 0 or cardinality(p_payloads) is distinct from v_n
      or cardinality(p_definitions) not in (1, v_n) or p_definitions is null then
-    raise exception 'ids, definitions and payloads must be arrays of one length, and not empty'
+    raise exception 'ids, definitions and payloads must be arrays of equal length, and not empty'
       using errcode = 'PL001';
   end if;
   -- unnest would pad shorter arrays with nulls, which mean defaults. A single element may apply to

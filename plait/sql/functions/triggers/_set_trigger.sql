@@ -53,7 +53,7 @@ begin
   end if;
   if not v_new and o.origin = 'code' and p_origin <> 'code'
      and exists (select from json_object_keys(p_settings) k where k <> 'enabled') then
-    raise exception 'trigger % is in code: change it there; here it can be paused',
+    raise exception 'trigger % is declared in code: change it there; here it can only be paused',
       quote_literal(p_label) using errcode = 'PL009';
   end if;
   if v_new then

@@ -21,7 +21,8 @@ begin
     raise exception 'there is no trigger %', p_trigger using errcode = 'PL008';
   end if;
   if t.origin = 'code' then
-    raise exception 'trigger % is in code: remove it there, or pause it', quote_literal(t.label)
+    raise exception 'trigger % is declared in code: remove it there, or pause it',
+      quote_literal(t.label)
       using errcode = 'PL009';
   end if;
   update plait.triggers set deleted_at = plait.now(), revision = revision + 1 where id = t.id;

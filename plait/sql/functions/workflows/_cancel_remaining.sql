@@ -33,12 +33,12 @@ declare
                          when v_orphans then 'parent_failed'
                          else 'sibling_failed' end;
   v_error   text :=
-    case when p_fan_out.on_timeout is not null then 'its job ended without it'
+    case when p_fan_out.on_timeout is not null then 'the node job ended before this part'
          when v_nursery and not v_orphans then 'a sibling failed before it could start'
          when p_fan_out.decision = 'timeout' then 'its fan-out timed out'
          when p_fan_out.decision = 'failed' then 'its fan-out failed'
          when p_fan_out.cancel_late and p_fan_out.decision = 'succeeded' then
-           'its fan-out had succeeded before'
+           'its fan-out had already succeeded'
          else 'its parent ended' end;
   v_jobs    uuid[];
   c         record;
