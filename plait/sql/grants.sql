@@ -9,7 +9,7 @@ revoke all on all sequences in schema plait
 revoke all on all functions in schema plait
   from public, plait_client, plait_tenant, plait_worker, plait_admin;
 grant usage on schema plait to plait_client, plait_tenant, plait_worker, plait_admin;
--- Not `in schema plait`: default privileges of PUBLIC can only be revoked for the whole database.
+-- Not `in schema plait`: default privileges for PUBLIC can only be revoked for the whole database.
 alter default privileges revoke execute on functions from public;
 
 -- Applications and tenants' logins read only through functions. SELECT on a table or a view also
@@ -48,7 +48,7 @@ grant execute on function
   plait.set_endpoint, plait.delete_endpoint, plait.rotate_endpoint, plait.set_connector
   to plait_client, plait_tenant, plait_admin;
 
--- Connectors read these for the job that they run.
+-- Connectors read these for the jobs that they run.
 grant execute on function
   plait.list_endpoints, plait.list_connectors, plait.analytics, plait.usage, plait.history,
   plait.job_tree

@@ -1,4 +1,4 @@
-"""S4: SQL as a runtime role. It may call and read only what is granted to it."""
+"""S4: SQL as a runtime role. The role may use only the functions and rows that are granted to it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""S8, T128: no request of a tenant reveals whether another tenant has a job, a key or a name."""
+"""S8, T128: no request by a tenant reveals whether another tenant has a job, a key or a name."""
 
 from uuid import UUID, uuid4
 

@@ -1,4 +1,4 @@
-"""S7: a caller's own functions, operators and tables, first in its search_path, change nothing."""
+"""S7: functions, operators and tables that a caller puts first in its search_path have no effect."""
 
 from uuid import UUID
 

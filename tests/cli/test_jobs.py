@@ -69,7 +69,7 @@ def test_tenants_are_apart(plait_on: RunPlait, job: str) -> None:
 
 
 def test_show_says_why_a_job_does_not_run(plait_on: RunPlait, job: str, database: TestDatabase) -> None:
-    assert "no living worker serves queue default" in plait_on("jobs", "show", job).out
+    assert "no live worker serves queue default" in plait_on("jobs", "show", job).out
 
     async def register() -> None:
         store = await Store.open(database.url)

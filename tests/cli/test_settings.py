@@ -153,7 +153,7 @@ def test_the_doctor_finds_what_hurts(plait_on: RunPlait) -> None:
     plait_on("enqueue", "tidy", "--queue", "nowhere")
     ran = plait_on("doctor")
     assert ran.code == 1
-    assert "no living worker serves it" in ran.out
+    assert "no live worker serves it" in ran.out
     assert "no_worker" in [finding["code"] for finding in plait_on("doctor", "--json").json["findings"]]
 
 

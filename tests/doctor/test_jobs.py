@@ -1,4 +1,4 @@
-"""Findings from plait's own tables. Findings about triggers, nodes and workflows are tested with these."""
+"""Findings from plait's own tables. Findings about triggers, nodes and workflows are tested with those features."""
 
 import time
 from datetime import timedelta

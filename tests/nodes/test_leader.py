@@ -1,4 +1,4 @@
-"""Leader actions: who may run them, and fencing of a former leader."""
+"""Leader actions: the process that may run them, and fencing of a former leader."""
 
 import asyncio
 import random

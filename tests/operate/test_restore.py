@@ -1,4 +1,6 @@
-"""A backup that is restored on another server (F27): the old server's workers and leases do not continue there, and no job runs more often than its policy allows."""
+"""A backup that is restored on another server (F27): workers and leases of the old server are not valid there, and no
+job runs more often than its policy allows.
+"""
 
 import shutil
 import tempfile

@@ -1,4 +1,5 @@
-"""The number of rows of a list: at most `p_limit`, never more than its maximum, none for 0; negative numbers are rejected.
+"""The number of rows that a list returns: at most `p_limit`, never more than its maximum, none for 0; negative numbers
+are rejected.
 
 Generated from the catalogue: every function that a client, a tenant's login or an operator may call and that takes `p_limit`.
 """

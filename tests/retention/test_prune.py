@@ -1,4 +1,4 @@
-"""Retention: which jobs are deleted, and which never are."""
+"""Retention: the jobs that it deletes, and those that it must keep."""
 
 import asyncio
 from contextlib import suppress

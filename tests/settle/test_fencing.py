@@ -1,4 +1,5 @@
-"""Fencing by (job, attempt): a worker that lost its lease changes nothing, and a reported outcome may be sent again.
+"""Fencing by (job, attempt): a worker that has lost its lease cannot change anything, and a reported outcome may be
+sent again.
 
 T34, T45, T51. Five ways to lose a lease, each with every outcome and both calls that report one.
 """

@@ -1,4 +1,4 @@
-"""Settle: what is recorded, and that one invalid outcome does not affect the others (T38, T100)."""
+"""Settle: recorded outcomes; one invalid outcome does not affect the others (T38, T100)."""
 
 import json
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Signals in the caller's transaction and by an id, and a signal that starts its job."""
+"""Signals sent in the caller's transaction, signals with an id, and `signal_or_start`."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,6 @@
-"""Progress, info and state: visible while a job waits, readable by its next attempt, and others can wait for them."""
+"""Progress, info and state: visible while a job waits, readable by the next attempt, and observable by other
+processes.
+"""
 
 import asyncio
 import json

@@ -1,4 +1,5 @@
-"""A process with a wrong clock, by the seconds that each line of its input says: `python -m tests.triggers.skewed_clock_main URL`.
+"""A process whose clock is wrong by the number of seconds in each line of its input:
+`python -m tests.triggers.skewed_clock_main URL`.
 
 Python's wall clocks are patched before plait is imported. The process runs a worker, and for each line it runs the leader's duties:
 election, rescue, fire. It answers with a line of JSON.

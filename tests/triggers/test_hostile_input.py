@@ -1,4 +1,4 @@
-"""Hostile events, templates and numbers of one tenant do not affect other tenants."""
+"""Hostile events, templates and numbers from one tenant do not affect other tenants."""
 
 import asyncio
 import threading

@@ -1,4 +1,6 @@
-"""kill -9 while events are emitted and dispatched: each committed event fires each trigger once, others never."""
+"""kill -9 while events are emitted and dispatched: each committed event fires each trigger once; other events fire
+none.
+"""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""Leaders that change, pause or have wrong clocks: each instant makes exactly one job (T80, T84, F12, F13)."""
+"""Leaders that change, pause or have wrong clocks: each instant creates exactly one job (T80, T84, F12, F13)."""
 
 import asyncio
 import contextlib

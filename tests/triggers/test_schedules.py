@@ -1,4 +1,4 @@
-"""Schedules: each instant makes exactly one job; catch-up and overlap policies."""
+"""Schedules: each instant creates exactly one job; catch-up and overlap policies."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Jobs of lost workers: innocent ones run again at once, a poison job is found by bisection."""
+"""Jobs of lost workers: innocent jobs run again immediately, and a poison job is found by bisection."""
 
 import random
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Rescue: jobs of lost workers are requeued without using an attempt, and nothing is taken from live workers."""
+"""Rescue: jobs of lost workers are requeued without using an attempt, and live workers keep their jobs."""
 
 import asyncio
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Run a job of the kit to its end."""
+"""Run a job with the test kit until it is final."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which waits of asyncio are for other tasks of the handler, and which may end at any time."""
+"""Tells asyncio waits for other tasks of the handler from waits that may end at any time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

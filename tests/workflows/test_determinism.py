@@ -1,4 +1,6 @@
-"""A replay must request the recorded steps in their order, else it fails and names the difference: T62, T63."""
+"""A replay must request the recorded steps in the same order; otherwise it fails and reports the difference: T62,
+T63.
+"""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""A fork uses fan-outs of its source job, so retention keeps that workflow as long as the fork."""
+"""A fork uses fan-outs of its source job, so retention keeps that workflow for as long as the fork."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Enqueues and events of a handler: steps of a durable function, sent once; plain calls elsewhere."""
+"""Enqueueing and emitting in a handler: steps, sent once, in a durable function; plain calls in others."""
 
 from plait import Plait, sleep
 from plait.testing import Kit

@@ -1,4 +1,4 @@
-"""Signals that ended a wait which the handler had canceled: the next wait gets them."""
+"""If a signal ends a wait that the handler has canceled, the next wait gets the signal."""
 
 import asyncio
 from typing import Any

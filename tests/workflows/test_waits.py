@@ -1,4 +1,4 @@
-"""Durable sleeps and signals hold no worker, and no wake-up is lost."""
+"""Jobs in a durable sleep or waiting for a signal hold no worker, and no wake-up is lost."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta

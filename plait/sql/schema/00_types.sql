@@ -4,7 +4,8 @@
 create type plait.status as enum (
   -- live: one row in plait.live
   'scheduled', 'queued', 'running', 'waiting',
-  'succeeded', 'failed', 'dead_letter', 'canceled', 'skipped'           -- final: no row there
+  'succeeded', 'failed', 'dead_letter', 'canceled', 'skipped'           -- final: no row in
+                                                                        -- plait.live
 );
 
 create type plait.outcome as enum (
@@ -12,9 +13,9 @@ create type plait.outcome as enum (
   'suspended'
 );
 
--- Where a worker's claims of one queue start reading the index: for each tenant and priority, the
--- least run_at that a queued job of the main lane can still have (see _advance_scan_bounds). A
--- transaction with an id above `seen_xid` got it after `seen_at`.
+-- Scan bounds: where a worker's claims from one queue start reading the index. For each tenant and
+-- priority it is the earliest run_at that a queued job of the main lane can still have (see
+-- _advance_scan_bounds). A transaction with an id above `seen_xid` got its id after `seen_at`.
 create type plait.scan_bounds as (
   seen_at timestamptz, seen_xid xid8, tenants uuid[], priorities smallint[], starts timestamptz[]
 );

@@ -13,13 +13,13 @@ create table plait.tenants (
   -- its share in fair scheduling
   weight      smallint not null default 1 check (weight between 1 and 1000),
   max_running integer check (max_running >= 0),
-  -- counts all jobs that are not final
+  -- limits the number of jobs that are not final
   max_queued  integer check (max_queued >= 0),
-  quota_left  integer,                               -- a lower bound of what is left of max_queued,
+  quota_left  integer,                               -- a lower bound on what is left of max_queued,
                                                      -- see functions/enqueue/_reserve_quota.sql
-  -- triggers in code do not count; null: no limit
+  -- triggers that code declares do not count; null: no limit
   max_triggers integer default 1000 check (max_triggers >= 0),
-  -- seconds by status; null: for ever; absent: the leader's setting
+  -- seconds by status; null: keep for ever; absent: the leader's setting applies
   retention   jsonb not null default '{}' check (jsonb_typeof(retention) = 'object')
 );
 
@@ -27,11 +27,11 @@ create table plait.tenants (
 create index tenants_special on plait.tenants (id)
   where paused or weight <> 1 or max_running is not null;
 
--- Retention reads tenants with retention times of their own.
+-- Retention reads tenants that have their own retention times.
 create index tenants_retention on plait.tenants (id) where retention <> '{}';
 
--- A login of role plait_tenant is bound here, to the login itself: it can't be changed from inside
--- its session.
+-- A login of role plait_tenant is bound to its tenant here, by login name, so that a session can't
+-- change it.
 create table plait.logins (
   login     name primary key,
   tenant_id uuid not null references plait.tenants (id)

@@ -1,10 +1,10 @@
--- Jobs as they were enqueued. A row changes only by continue_as_new, and is deleted by retention.
+-- Jobs as they were enqueued. Only continue_as_new changes a row, and retention deletes it.
 
 create table plait.jobs (
   id              uuid primary key,
   tenant_id       uuid not null,
   created_at      timestamptz not null,
-  scheduled_for   timestamptz,                       -- requested start time; null: at once
+  scheduled_for   timestamptz,                       -- requested start time; null: immediately
   timeout_s       double precision,                  -- null: the definition's
   priority        smallint not null,
   max_attempts    smallint not null,
@@ -18,26 +18,28 @@ create table plait.jobs (
   limit_key       text collate "C",
   payload         json not null,                     -- json, not jsonb: half the cost, and
                                                      -- it accepts values that jsonb rejects
-  -- Null for a job without a parent: a root's root is itself, and is not stored.
+  -- Null for a job without a parent: a root is its own root, and that is not stored.
   parent_id       uuid,
   root_id         uuid,
   fan_out_id      uuid,
   fan_out_index   integer,
   depth           smallint,
   forked_from     uuid,
-  after           uuid[],                            -- dependencies: it waits for these to succeed
-  source_ref      text,                              -- schedule: its trigger; event: the event
+  after           uuid[],                            -- dependencies: the job waits for these to
+                                                     -- succeed
+  source_ref      text,                              -- for a schedule its trigger, for an event the
+                                                     -- event
   node            text collate "C",                  -- the node of a part of a node job
   runs            integer                            -- how often continue_as_new has
                                                      -- restarted it; null: never
 );
 
 create index jobs_tenant on plait.jobs (tenant_id, id);
--- A whole workflow, and the children of one fan-out in order. Jobs without children or parents are
--- not in it.
+-- To read a whole workflow, or the children of one fan-out in order. Jobs without children or
+-- parents are not in this index.
 create index jobs_tree on plait.jobs (root_id, fan_out_id, fan_out_index) where root_id is not null;
 
--- Jobs with the same correlation id. Jobs without one are not in it.
+-- To find jobs by correlation id. Jobs without one are not in this index.
 create index jobs_correlation on plait.jobs (tenant_id, correlation_id, id)
   where correlation_id is not null;
 
@@ -49,8 +51,8 @@ create table plait.dedupe (
   primary key (tenant_id, key)
 );
 
--- A job with an idempotency key holds it here until `expires_at`, else for as long as the job is
--- retained.
+-- A job with an idempotency key holds it here until `expires_at`, or, if that is null, for as long
+-- as the job is kept.
 create table plait.idempotency (
   tenant_id    uuid not null,
   definition   text collate "C" not null,

@@ -1,20 +1,20 @@
 -- The current state of a job: one slim row until it is final, then none. This file is the state
--- machine: the states of a row, the constraints of each, and the moves between them. Everything
--- else that lists them (plait/model/states.py, the docs) is tested against it.
+-- machine: the states of a row, the constraints of each, and the moves between them. All other
+-- lists of them (plait/model/states.py, the docs) are tested against this file.
 
 create table plait.live (
   job_id           uuid primary key with (fillfactor = 45),
   tenant_id        uuid not null,
   run_at           timestamptz not null,             -- scheduled: when due; queued: since when;
-                                                     -- running: claimed when; waiting: since when,
-                                                     -- or, retried for a later time, until when
-  cancel_requested timestamptz,                      -- running only: since when its
-                                                     -- handler is asked to stop
+                                                     -- running: when claimed; waiting: since when,
+                                                     -- or until when if retried for later
+  cancel_requested timestamptz,                      -- running only: when its handler was asked to
+                                                     -- stop
   worker           integer,
-  attempt          integer not null default 0,       -- numbers the attempts, only
-                                                     -- grows, and is the fencing token
+  attempt          integer not null default 0,       -- number of the current attempt; only grows:
+                                                     -- the fencing token
   priority         smallint not null,
-  failed_attempts  smallint not null default 0,      -- those that count toward max_attempts
+  failed_attempts  smallint not null default 0,      -- attempts that count toward max_attempts
   max_attempts     smallint not null,
   losses           smallint not null default 0,      -- workers lost while this job ran:
                                                      -- the first, and those while it was
@@ -23,24 +23,25 @@ create table plait.live (
   metered          boolean not null default false,   -- counts toward its tenant's max_queued
   queue            text collate "C" not null,
   -- '' | suspect | d:<definition> | k:<definition>:<tenant>:<key> | n:<node> | leader | b:<build>,
-  -- followed by a space and a limit's lane if it has one; a suspect keeps these three:
+  -- followed by a space and the limit's lane if the job is limited. A suspect keeps the last three:
   -- suspect:n:<node>
   lane             text collate "C" not null default '',
   definition       text collate "C" not null,
   dedupe_key       text collate "C",
   limit_key        text collate "C",
   cancel_reason    text,                             -- as given with the cancellation
-  root_id          uuid,                             -- these two only for a child of a fan-out
+  root_id          uuid,                             -- these two are set only for a child of a
+                                                     -- fan-out
   fan_out_id       uuid,
   wake_at          timestamptz,                      -- waiting only: when it resumes at the latest
   wait_on          text,                             -- waiting only: fan_out <id> | signal <name> |
                                                      -- sleep | turn | several: see its open steps
-  tied             boolean not null default false,   -- it has children, follow-ups or
-                                                     -- dependents: _settle_tied handles its end
+  tied             boolean not null default false,   -- has children, follow-ups or dependents, so
+                                                     -- _settle_tied handles its end
   suspect_group    bigint,                           -- of a suspect: jobs of the same group may run
                                                      -- on one worker at the same time, see rescue
-  cancel_by        timestamptz,                      -- it was canceled, and its
-                                                     -- handler may clean up until then
+  cancel_by        timestamptz,                      -- canceled; its handler may clean up until
+                                                     -- then
 
   constraint live_state check (state in ('scheduled', 'queued', 'running', 'waiting')),
   constraint live_running_has_a_worker check ((state = 'running') = (worker is not null)),
@@ -48,18 +49,19 @@ create table plait.live (
     cancel_requested is null or state = 'running'),
   constraint live_only_waiting_waits_on check (
     wait_on is null and wake_at is null or state = 'waiting'),
-  -- So that _settle_tied handles it: a leader's outcome counts only while its process leads.
+  -- So that _settle_tied handles it: the outcome of a leader's job counts only while its process
+  -- leads.
   constraint live_leader_is_tied check (tied or lane not in ('leader', 'suspect:leader'))
 ) with (
   autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
   autovacuum_analyze_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0,
-  fillfactor = 45                                    -- space for the next version of a row on its
-                                                     -- own page, and in its index: a claim writes
-                                                     -- one of each, and its row is a little longer
+  fillfactor = 45                                    -- space for the next version of a row on the
+                                                     -- same page: a claim writes one, and it is
+                                                     -- slightly longer
 );
 
--- No deduplication: most keys are unique, and for a key that many rows share a claim would unpack
--- the list of that key for each row that it adds (10 µs a job, measured with live_limited).
+-- Deduplication is off: most keys are unique, and for a key that many rows share, a claim would
+-- unpack the posting list for each row that it adds (10 µs per job, measured with live_limited).
 create index live_claim on plait.live (queue, tenant_id, priority, run_at, job_id)
   with (deduplicate_items = off) where state = 'queued' and lane = '';
 create index live_due on plait.live (run_at) where state = 'scheduled';
@@ -88,7 +90,8 @@ end $$;
 
 create trigger guard before update of state on plait.live for each row
 when (old.state <> new.state and not (
-     old.state = 'queued'    and new.state = 'running'    -- claim: most often, so it comes first
+     old.state = 'queued'    and new.state = 'running'    -- claim: the most frequent move, so it
+                                                          -- comes first
   or old.state = 'queued'    and new.state = 'scheduled'  -- reschedule
   or old.state = 'scheduled' and new.state = 'queued'     -- promote, reschedule
   -- settle, rescue; settle; suspend

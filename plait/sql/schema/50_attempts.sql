@@ -1,20 +1,20 @@
--- The log of attempts. One row whenever a job leaves `running`, and for a cancellation or an
+-- The log of attempts. A row is added whenever a job leaves `running`, and for a cancellation or an
 -- operator's retry.
 
 create table plait.attempts (
   job_id      uuid not null,
   tenant_id   uuid not null,
-  claimed_at  timestamptz,                           -- null: this attempt never ran
-                                                     -- (canceled before, or a retry)
+  claimed_at  timestamptz,                           -- null: this attempt never ran (canceled
+                                                     -- before its start, or a retry)
   started_at  timestamptz,                           -- when the handler began
   finished_at timestamptz not null,
   attempt     integer not null,
   worker      integer,
   status      plait.outcome not null,
-  final       plait.status,                          -- the job's final status, if this
-                                                     -- attempt ended it; null: it continued
-  pid         integer,                               -- of an isolated process;
-                                                     -- else the worker's own
+  final       plait.status,                          -- the job's final status, if this attempt was
+                                                     -- its last; null: it was not
+  pid         integer,                               -- of the isolated process, otherwise of the
+                                                     -- worker
   exit_code   integer,
   reason      text,                                  -- a code: permanent,
                                                      -- worker_lost, bad_payload …
@@ -22,8 +22,8 @@ create table plait.attempts (
   traceback   text,
   result      json,
   progress    json,
-  failure     json,                                  -- the exception of the handler:
-                                                     -- {type, message, cause}; null: none
+  failure     json,                                  -- the handler's exception: {type, message,
+                                                     -- cause}; null: none
   primary key (job_id, attempt),
   constraint attempts_final check (
     final in ('succeeded', 'failed', 'dead_letter', 'canceled', 'skipped'))
@@ -33,12 +33,12 @@ create index attempts_failed on plait.attempts (tenant_id, job_id)
   where final in ('failed', 'dead_letter');
 create index attempts_canceled on plait.attempts (tenant_id, job_id)
   where final in ('canceled', 'skipped');
--- Attempts that ended lately. The log only grows at its end, so a BRIN index of a few bytes for
--- each 16 pages is enough, and inserts stay cheap.
+-- To find recent attempts. The log only grows at its end, so a BRIN index of a few bytes for each
+-- 16 pages is enough, and inserts stay cheap.
 create index attempts_finished on plait.attempts using brin (finished_at)
   with (pages_per_range = 16);
 
--- State of a running attempt; folded into the attempt when it is settled.
+-- State of a running attempt; merged into the attempt when it is settled.
 create table plait.running_state (
   job_id     uuid primary key,
   tenant_id  uuid not null,

@@ -13,25 +13,25 @@ create table plait.workers (
   started_at  timestamptz not null default plait.now(),
   seen_at     timestamptz not null default plait.now(),
   expires_at  timestamptz not null,
-  -- lost: expired, its jobs not yet moved
+  -- lost: its lease expired, and its jobs are not requeued yet
   state       text not null default 'alive' check (state in ('alive', 'lost', 'gone')),
-  asleep      boolean not null default false,                     -- an enqueue must notify
+  asleep      boolean not null default false,                     -- an enqueue must notify it
   running     integer not null default 0,
   -- where plait.claim continues, by queue
   cursors     jsonb not null default '{}',
   -- its node; null: none, and it gets no parts of node jobs
   node        text collate "C",
-  -- its process's name in leader elections
+  -- the name of its process in leader elections
   holder      text,
-  -- it will stop: its node gets no parts of new node jobs
+  -- true: it will stop, so its node gets no parts of new node jobs
   draining    boolean not null default false,
-  -- since when its event loop is blocked, as of its last heartbeat
+  -- since when its event loop has been blocked, as of its last heartbeat
   blocked_since timestamptz,
   -- the job whose handler blocks it; null: not known
   blocked_job uuid,
   -- how many suspects it ran when it was declared lost
   suspects    integer not null default 0,
-  -- claimed before a slot was free, as of its last heartbeat
+  -- number of jobs that it has claimed but not started, as of its last heartbeat
   prefetched  integer not null default 0,
   -- the build of its code: durable jobs that start here continue on workers of this build
   build       text collate "C" constraint workers_build check (build ~ '^[A-Za-z0-9_.:+-]{1,100}$')
@@ -43,12 +43,12 @@ create index workers_lost on plait.workers (id) where state = 'lost';
 create index workers_node on plait.workers (node) where state = 'alive';
 create index workers_builds on plait.workers (build) where build is not null;
 
--- The nodes of the cluster. A node is alive while one of its workers is: leases belong to workers.
+-- The nodes of the cluster. Only workers have leases: a node is alive while one of its workers is.
 create table plait.nodes (
   name      text collate "C" primary key check (name ~ '^[A-Za-z0-9_.:-]{1,100}$'),
   state     text not null default 'active' check (state in ('active', 'draining', 'lost', 'left')),
   joined_at timestamptz not null default plait.now(),
-  -- of its API, for other processes
+  -- the address of its API, for other processes
   url       text check (length(url) between 1 and 500),
   labels    jsonb not null default '{}' check (jsonb_typeof(labels) = 'object')
 );
@@ -58,5 +58,5 @@ create table plait.leader (
   holder     text not null,
   term       bigint not null,
   expires_at timestamptz not null,
-  since      timestamptz not null default plait.now()               -- since when its holder leads
+  since      timestamptz not null default plait.now()               -- since when the holder has led
 );

@@ -1,13 +1,13 @@
 -- Workflows: the steps of a durable job, what it waits for (fan-outs, signals, other jobs), the
 -- order in which its children ended, and its follow-ups.
 
--- A fan-out: children of one parent, and the strategy that decides it. The transaction that ends a
--- child updates the counters under this row's lock, and the one that sets decided_at resumes the
--- parent. Later children are counted; the decision never changes.
+-- A fan-out: children of one parent, and the strategy that decides the outcome. The transaction
+-- that ends a child updates the counters under this row's lock, and the one that sets decided_at
+-- resumes the parent. Children that end later are counted, but the decision never changes.
 -- Two strategies are internal: `nursery` accepts children while its parent or one of them runs, and
--- is decided when the parent waits and all have ended (the nursery of a job as a whole has the
--- job's id, and makes the job final); `after` has no children but counts the jobs that its parent
--- depends on (plait.dependencies).
+-- is decided when the parent waits and all children have ended (the nursery of a job as a whole has
+-- the job's id, and makes the job final); `after` has no children but counts the jobs that its
+-- parent depends on (plait.dependencies).
 create table plait.fan_outs (
   id            uuid primary key,
   tenant_id     uuid not null,
@@ -17,10 +17,10 @@ create table plait.fan_outs (
   timeout_at    timestamptz,
   decided_at    timestamptz,
   timeout_s     double precision,
-  depth         smallint not null,                   -- of its children: locks
-                                                     -- are taken deepest first
+  depth         smallint not null,                   -- depth of its children: locks are taken
+                                                     -- deepest first
   total         integer not null check (total >= 0),
-  -- this many successes are a success
+  -- number of successes that it needs to succeed
   needed        integer not null check (needed between 0 and total),
   succeeded     integer not null default 0,          -- including skipped ones
   failed        integer not null default 0,
@@ -29,35 +29,34 @@ create table plait.fan_outs (
                                                      -- many have ended, or until it is
                                                      -- decided; null: it does not wait
   decided_ended integer,                             -- how many had ended when it was decided
-  early         boolean not null,                    -- decided as soon as enough have
-                                                     -- succeeded; else when all have ended
+  early         boolean not null,                    -- decided as soon as enough have succeeded;
+                                                     -- false: when all have ended
   streamed      boolean not null,                    -- the order in which its
                                                      -- children end is stored
   nested        boolean not null,                    -- its children may fan out too
   cancel_remaining boolean not null,                 -- if it fails, open children are canceled
   cancel_on_parent_failure boolean not null,
-  cancel_due    boolean not null default false,      -- open children are to be canceled,
-                                                     -- in a transaction of their own
+  cancel_due    boolean not null default false,      -- open children have to be canceled, in a
+                                                     -- later transaction
   strategy      text not null check (
     strategy in ('fail_fast', 'collect_all', 'threshold', 'quorum', 'nursery', 'after')),
   decision      text check (decision in ('succeeded', 'failed', 'timeout')),
-  left_open     integer[],                           -- children that had not ended when it was
-                                                     -- decided, by index: late, and left out
+  left_open     integer[],                           -- indexes of children that had not ended when
+                                                     -- it was decided: late, left out of results
   serial        boolean not null default false,      -- nursery: one child at a time, in the
                                                      -- order in which they were spawned
   stop          boolean not null default false,      -- nursery: when a child has failed, those
                                                      -- that have not started are canceled
   turn          uuid,                                -- serial: whose turn it is
-  parent_final  plait.status,                        -- a job's own nursery: the status
-                                                     -- of a job that failed by itself;
-                                                     -- null: its children decide
-  -- these three only for a node job: its children are the nodes' parts
+  parent_final  plait.status,                        -- a job's own nursery: the job's status, if it
+                                                     -- failed by itself; null: its children decide
+  -- these three are set only for a node job, whose children are the nodes' parts
   on_timeout    text check (on_timeout in ('proceed', 'fail')),
   on_node_failure text check (on_node_failure in ('fail', 'tolerate')),
   -- the rule that decided it
   rule          text check (rule in ('quorum', 'timeout', 'node_failed', 'quorum_lost')),
-  cancel_late   boolean not null default false,      -- open children are canceled
-                                                     -- also if it succeeds
+  cancel_late   boolean not null default false,      -- open children are canceled even if it
+                                                     -- succeeds
   constraint fan_outs_counts check (
     succeeded >= 0 and failed >= 0 and canceled >= 0 and succeeded + failed + canceled <= total),
   constraint fan_outs_decided check ((decided_at is null) = (decision is null))
@@ -65,7 +64,7 @@ create table plait.fan_outs (
 
 create index fan_outs_parent on plait.fan_outs (parent_id);
 create index fan_outs_root on plait.fan_outs (root_id);
--- These are almost empty: they hold only what the leader has to do.
+-- These indexes are almost empty: they hold only rows that the leader has to handle.
 create index fan_outs_timeout on plait.fan_outs (timeout_at)
   where timeout_at is not null and decided_at is null;
 create index fan_outs_missed on plait.fan_outs (id)
@@ -88,41 +87,42 @@ create table plait.fan_out_order (
   primary key (fan_out_id, position)
 );
 
--- The steps of a durable job: written once, under its fence, and read by each replay.
+-- The steps of a durable job: each is written once, fenced by the attempt, and read by each replay.
 create table plait.steps (
   job_id      uuid not null,
   tenant_id   uuid not null,
   fan_out_id  uuid,
   at          timestamptz not null,
   due_at      timestamptz,                           -- sleep: until when; signal: its timeout
-  seq         integer not null,                      -- the order in which they were requested
-  occurrence  integer not null,                      -- of this name in this branch, from 1
+  seq         integer not null,                      -- order in which the steps were requested
+  occurrence  integer not null,                      -- counts steps of this name in this branch,
+                                                     -- from 1
   attempt     integer not null,
-  done        boolean not null default true,         -- false, with an error: its branch
-                                                     -- was canceled before it ended
+  done        boolean not null default true,         -- false with an error: the step's branch was
+                                                     -- canceled before it ended
   name        text collate "C" not null,
   kind        text not null check (
     kind in ('call', 'transaction', 'version', 'fan_out', 'stream', 'sleep', 'signal', 'spawn',
              'nursery', 'after', 'join', 'timer', 'cancel')),
-  hash        text,                                  -- of its arguments; null:
-                                                     -- they can't be compared
+  hash        text,                                  -- hash of its arguments; null: can't be
+                                                     -- compared
   value       json,
-  error       text,                                  -- a permanent error: others are not
+  error       text,                                  -- a permanent error; other errors are not
                                                      -- stored, and the step is retried
-  finished    integer,                               -- in which order their ends reached
-                                                     -- the handler; null: not yet
-  branch      text collate "C" not null default '',  -- the task of the handler that
-                                                     -- requested it: '' the handler itself,
-                                                     -- 2.1 the first task of its second
-  signal_id   uuid,                                  -- the signal that it consumed; null
-                                                     -- again if the wait was canceled
-                                                     -- before its handler got it
+  finished    integer,                               -- order in which the ends of steps reached the
+                                                     -- handler; null: not yet
+  branch      text collate "C" not null default '',  -- the task that requested it: '' is the
+                                                     -- handler itself, 2.1 the first task of its
+                                                     -- second task
+  signal_id   uuid,                                  -- the signal that it consumed; reset to null
+                                                     -- if the wait is canceled before the handler
+                                                     -- gets it
   primary key (job_id, branch, name, occurrence)
 );
 
 create index steps_open on plait.steps (job_id) where not done;
 
--- Signals of a job, consumed or not; a signal that is sent again is recognized by its id.
+-- Signals to a job, consumed or not. A signal that is sent again is recognized by its id.
 create table plait.signals (
   job_id    uuid not null,
   id        uuid not null,
@@ -134,8 +134,8 @@ create table plait.signals (
   primary key (job_id, id)
 );
 
--- A job that was enqueued with `after` waits for these jobs, and its fan-out counts them. A row is
--- deleted when its job has ended.
+-- Dependencies: a job that was enqueued with `after` waits for these jobs, and its fan-out counts
+-- them. A row is deleted when the job that it waits for has ended.
 create table plait.dependencies (
   on_id      uuid not null,
   fan_out_id uuid not null,
@@ -146,7 +146,7 @@ create table plait.dependencies (
 -- Follow-ups: jobs that are enqueued in the transaction in which another one succeeds.
 create table plait.follow_ups (
   job_id       uuid not null,
-  id           uuid not null,                        -- of the job that it becomes
+  id           uuid not null,                        -- id of the job that it becomes
   tenant_id    uuid not null,
   timeout_s    double precision,
   delay_s      double precision,
@@ -157,14 +157,14 @@ create table plait.follow_ups (
   dedupe_key   text collate "C",
   limit_key    text collate "C",
   payload      json not null,
-  late         boolean not null default false,       -- its job has succeeded, but a user's
-                                                     -- transaction held its dedupe key then
+  late         boolean not null default false,       -- its job succeeded while a user's transaction
+                                                     -- held its dedupe key
   primary key (job_id, id)
 );
 create index follow_ups_late on plait.follow_ups (job_id) where late;
 
--- The workflows that a fork needs: that of its source job, and those whose fan-outs its steps name.
--- Retention keeps them as long as the fork.
+-- The workflows that a fork needs: that of its source job, and those whose fan-outs its steps refer
+-- to. Retention keeps them for as long as the fork.
 create table plait.forks (
   tenant_id uuid not null,
   root_id   uuid not null,

@@ -1,11 +1,11 @@
--- Output of a running job: streams, its state and replies; and the events that it waits for. All of
--- it is deleted with the job.
+-- Output of a running job (streams, state, replies) and the events that it waits for. These rows
+-- are deleted with the job.
 
--- A stream. A writer locks its row, so that items have an order.
+-- A stream. A writer locks its row, so that the items are ordered.
 create table plait.streams (
   job_id    uuid not null,
   tenant_id uuid not null,
-  last_seq  integer not null default 0,              -- of its newest item; never decreases
+  last_seq  integer not null default 0,              -- number of its newest item; never decreases
   items     integer not null default 0,
   bytes     bigint not null default 0,
   closed    boolean not null default false,
@@ -13,15 +13,15 @@ create table plait.streams (
   primary key (job_id, name)
 ) with (fillfactor = 50);
 
--- An item is identified by its position in the branch of the handler that wrote it: a replay that
--- writes it again changes nothing.
+-- An item is identified by its position in the branch of the handler that wrote it, so a replay
+-- that writes it again changes nothing.
 create table plait.stream_items (
   job_id    uuid not null,
   tenant_id uuid not null,
-  seq       integer not null,                        -- its place in the stream, from 1
-  position  integer not null,                        -- its place among those that its
-                                                     -- branch wrote to this stream, from 1
-  attempt   integer not null,                        -- which attempt wrote it
+  seq       integer not null,                        -- number in the stream, from 1
+  position  integer not null,                        -- number among the items that its branch wrote
+                                                     -- to this stream, from 1
+  attempt   integer not null,                        -- the attempt that wrote it
   name      text collate "C" not null,
   branch    text collate "C" not null,
   value     json not null,
@@ -29,7 +29,7 @@ create table plait.stream_items (
 );
 create unique index stream_items_position on plait.stream_items (job_id, name, branch, position);
 
--- The state of a job, for others to read: the last value that one of its attempts has set.
+-- The state that a job publishes: the last value that one of its attempts has set.
 create table plait.job_states (
   job_id     uuid primary key,
   tenant_id  uuid not null,
@@ -39,20 +39,21 @@ create table plait.job_states (
   value      json not null check (octet_length(value::text) <= 65536)
 ) with (fillfactor = 50);
 
--- Jobs that wait for an event. Its dispatch sends each of them a signal, and deletes the row.
+-- Jobs that wait for an event. Dispatching the event sends each of them a signal and deletes the
+-- row.
 create table plait.event_waits (
   job_id    uuid not null,
   tenant_id uuid not null,
   at        timestamptz not null,
-  branch    text collate "C" not null,               -- of the step that waits
+  branch    text collate "C" not null,               -- branch of the step that waits
   signal    text collate "C" not null,               -- the signal that it waits for: the
                                                      -- step is called `signal <signal>`
-  name      text collate "C" not null,               -- of the event
+  name      text collate "C" not null,               -- name of the event
   index_term text collate "C" not null,              -- one field of match, for the index; see
                                                      -- functions/signals/_index_terms.sql
   match     jsonb not null,                          -- the event's data must contain this
-  told      boolean not null default false,          -- its signal was sent while the job's
-                                                     -- row was locked: resume resumes the job
+  told      boolean not null default false,          -- the signal was sent while the job's row was
+                                                     -- locked: resume resumes the job
   primary key (job_id, signal)
 );
 create index event_waits_name on plait.event_waits (tenant_id, name, index_term);
@@ -61,7 +62,7 @@ create index event_waits_told on plait.event_waits (job_id) where told;
 -- A job's replies to updates.
 create table plait.update_replies (
   job_id    uuid not null,
-  id        uuid not null,                           -- of the update, which came as a signal
+  id        uuid not null,                           -- id of the update, which arrived as a signal
   tenant_id uuid not null,
   at        timestamptz not null,
   value     json,
@@ -69,8 +70,8 @@ create table plait.update_replies (
   primary key (job_id, id)
 );
 
--- Tokens that allow reading the streams of one job, or answering it, without a key. Only their
--- hashes are stored.
+-- Tokens that allow reading the streams of one job, or sending it a signal, without a key. Only
+-- their hashes are stored.
 create table plait.job_tokens (
   hash       text collate "C" primary key,
   tenant_id  uuid not null,
@@ -80,8 +81,8 @@ create table plait.job_tokens (
   redacted   boolean not null default false,         -- stream: created by a caller
                                                      -- that may not see secrets
   kind       text not null check (kind in ('stream', 'signal')),
-  -- These only for an approval link, which sends one signal. It stays until its job is deleted, and
-  -- shows whether it was used.
+  -- These are set only for an approval link, which sends one signal. The row stays until the job is
+  -- deleted, and shows whether the link was used.
   used_at    timestamptz,
   signal     text collate "C" check (length(signal) between 1 and 200),
   message    text,                                   -- the text of its page

@@ -1,10 +1,10 @@
--- Deadlines of jobs, with their waits and retries. Only jobs that have one are here.
+-- Deadlines of jobs, which include waits and retries. Only jobs with a deadline have a row.
 
 create table plait.deadlines (
   job_id     uuid primary key,
   tenant_id  uuid not null,
-  due_at     timestamptz,                            -- null: it was handled, or
-                                                     -- the job had ended before
+  due_at     timestamptz,                            -- null: it was handled, or the job ended
+                                                     -- before it
   deadline_s double precision not null check (deadline_s > 0 and deadline_s <= 3.2e9)
 );
 create index deadlines_due on plait.deadlines (due_at) where due_at is not null;

@@ -1,5 +1,5 @@
--- A job's status is its live row's state, else that of its last attempt. Only this view and
--- search_jobs implement that.
+-- A job's status is the state in its live row, or the final status in its last attempt. Only this
+-- view and search_jobs implement this rule.
 
 create view plait.job with (security_invoker = true) as
 select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correlation_id,
@@ -20,8 +20,8 @@ select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correla
        -- of the first attempt
        coalesce(f.at, case when l.state = 'running' then l.run_at end) as started_at,
        case when l.state = 'running' then l.worker else a.worker end as last_worker,
-       -- Attempts that count against max_attempts, with the current one: not suspensions, snoozes,
-       -- releases and losses.
+       -- Attempts that count against max_attempts, including the current one, but not suspensions,
+       -- snoozes, releases and losses.
        case when l.job_id is null then
               coalesce(
                 u.n,

@@ -5,15 +5,15 @@ create table plait.triggers (
   tenant_id       uuid not null references plait.tenants (id),
   created_at      timestamptz not null,
   updated_at      timestamptz not null,
-  deleted_at      timestamptz,                       -- soft delete: the jobs that
-                                                     -- it created still name it
+  deleted_at      timestamptz,                       -- soft delete: jobs that it created still
+                                                     -- refer to it
   anchor_at       timestamptz not null,              -- when its timing was last changed;
                                                      -- `every` counts from here
   cursor_at       timestamptz not null,              -- schedule: every instant
                                                      -- up to here is handled
   next_at         timestamptz,                       -- schedule: the next instant;
                                                      -- null: not computed yet
-  last_at         timestamptz,                       -- the last instant or event that it fired for
+  last_at         timestamptz,                       -- the last instant or event for which it fired
   last_job_id     uuid,
   fired           bigint not null default 0,
   missed          bigint not null default 0,         -- instants that its catch-up policy skipped
@@ -23,8 +23,8 @@ create table plait.triggers (
   jitter_s        double precision not null default 0 check (jitter_s between 0 and 86400),
   timeout_s       double precision check (timeout_s > 0 and timeout_s <= 3.2e9),
   dedupe_window_s integer not null default 300 check (dedupe_window_s between 0 and 2592000),
-  revision        integer not null default 1,        -- grows with each change; fire names
-                                                     -- the revision that it has read
+  revision        integer not null default 1,        -- grows with each change; fire names the
+                                                     -- revision that its caller has read
   priority        smallint,
   max_attempts    smallint check (max_attempts between 1 and 10000),
   enabled         boolean not null default true,
@@ -45,8 +45,8 @@ create table plait.triggers (
   dedupe_key      text check (length(dedupe_key) between 1 and 500),
   limit_key       text check (length(limit_key) between 1 and 500),
   created_by      text not null,
-  error           text,                              -- why the leader can't compute its
-                                                     -- next instant; a change clears it
+  error           text,                              -- why the leader can't compute its next
+                                                     -- instant; cleared by a change
   payload         json not null default '{}' check (
     json_typeof(payload) = 'object' and octet_length(payload::text) <= 65536),
   constraint triggers_kind check (

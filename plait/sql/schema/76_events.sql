@@ -1,16 +1,16 @@
--- Events of the user's application, stored in the transaction that emitted them.
+-- Events from the user's application, stored in the transaction that emitted them.
 
 create table plait.events (
   id             uuid primary key,
   tenant_id      uuid not null,
   at             timestamptz not null,
-  dispatched_at  timestamptz,                        -- when its triggers have fired, or failed to
+  dispatched_at  timestamptz,                        -- when its triggers fired or failed
   jobs           integer not null default 0,         -- how many jobs it created
   deduplicated   integer not null default 0,         -- how many triggers found an existing job
   name           text collate "C" not null check (name ~ '^[A-Za-z0-9_.:/-]{1,200}$'),
   correlation_id text check (length(correlation_id) between 1 and 500),
-  error          text,                               -- why a trigger failed;
-                                                     -- plait.fires has each firing
+  error          text,                               -- why a trigger failed; plait.fires has all
+                                                     -- firings
   data           json not null
 );
 

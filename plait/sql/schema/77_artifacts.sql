@@ -1,16 +1,16 @@
 -- Artifacts: payloads, results, results of steps and signals that are too large for a row. Their
--- bytes are in an object store, under the tenant's id and the artifact's. A job's payload or result
--- names one by its hash; it belongs to one job.
+-- bytes are in an object store, under the ids of the tenant and the artifact. An artifact belongs
+-- to one job, whose payload or result refers to it by its hash.
 
 create table plait.artifacts (
   id         uuid primary key,
   tenant_id  uuid not null,
   job_id     uuid not null,
   created_at timestamptz not null,
-  expires_at timestamptz,                            -- when to check that its job exists;
-                                                     -- null: it existed, and is not deleted
-  doomed_at  timestamptz,                            -- not needed any more: its bytes
-                                                     -- are deleted, then this row
+  expires_at timestamptz,                            -- when to check that its job exists; null:
+                                                     -- checked, and the job is not deleted
+  doomed_at  timestamptz,                            -- no longer needed since then: its bytes are
+                                                     -- deleted, then this row
   size       bigint not null check (size > 0),
   kind       text not null check (kind in ('payload', 'result', 'step', 'signal')),
   sha256     text collate "C" not null check (sha256 ~ '^[0-9a-f]{64}$')

@@ -1,12 +1,13 @@
 -- Access to the API: keys and browser sessions, the audit log, and stored replies.
 
--- Only the hash of a key is stored: a key is 256 random bits, so a plain hash can't be searched.
--- Without a tenant it belongs to an operator of the whole installation, or a worker's.
+-- API keys. Only the hash of a key is stored. A key has 256 random bits, so it can't be found from
+-- a plain hash by trying. A key without a tenant belongs to an operator of the whole installation,
+-- or to a worker.
 create table plait.keys (
   id           uuid primary key,
   tenant_id    uuid references plait.tenants (id),
   hash         text collate "C" not null unique,
-  -- its first characters, to find it by
+  -- its first characters, to recognize it by
   hint         text not null check (length(hint) <= 20),
   name         text not null check (length(name) between 1 and 200),
   role         text not null check (
@@ -16,17 +17,17 @@ create table plait.keys (
   expires_at   timestamptz,
   revoked_at   timestamptz,
   last_used_at timestamptz,                                       -- to the minute
-  -- how many a worker's key has created
+  -- how many definitions a worker's key has created
   definitions  integer not null default 0,
-  -- the key that it was created with; null: by the CLI, or a sign-in
+  -- the key that it was created with; null: created by the CLI or a sign-in
   parent_id    uuid,
   constraint keys_tenant check ((tenant_id is null) = (role in ('super-admin', 'worker')))
 );
 
 create index keys_of_tenant on plait.keys (tenant_id, id);
 
--- Browser sessions, in place of a key: they end with the key that they were opened with. `link`: a
--- login link that is not used yet.
+-- Browser sessions, used instead of a key. They end with the key with which they were opened.
+-- `link`: a login link that is not used yet.
 create table plait.sessions (
   hash       text collate "C" primary key,
   key_id     uuid not null references plait.keys (id) on delete cascade,
@@ -35,16 +36,17 @@ create table plait.sessions (
   csrf       text not null,
   created_at timestamptz not null,
   expires_at timestamptz not null,
-  -- of an embedded view; null: the key's
+  -- for an embedded view; null: the key's role applies
   role       text constraint sessions_role check (role in ('viewer', 'operator'))
 );
 
 create index sessions_expiry on plait.sessions (expires_at);
 
--- The audit log: one row for each change through the API, written in the change's own transaction.
+-- The audit log: one row for each change made through the API, written in the same transaction as
+-- the change.
 create table plait.audit (
   id         uuid primary key,
-  tenant_id  uuid,                                                -- null: of the installation
+  tenant_id  uuid,                                                -- null: the whole installation
   at         timestamptz not null,
   actor      text not null,                                       -- key <id>, or a login
   action     text collate "C" not null,                           -- job.cancel, queue.pause …
@@ -56,14 +58,14 @@ create table plait.audit (
 create index audit_tenant on plait.audit (tenant_id, id);
 create index audit_object on plait.audit (object, id);
 
--- Replies to requests with an Idempotency-Key, for a day; without a reply the request is still
--- running.
+-- Replies to requests with an Idempotency-Key, kept for a day. While there is no reply, the request
+-- is still running.
 create table plait.replies (
-  -- the installation's own have the nil UUID
+  -- the nil UUID for requests that belong to no tenant
   tenant_id  uuid not null,
   key_id     uuid not null,
   key        text collate "C" not null check (length(key) between 1 and 500),
-  hash       text not null,                                       -- of the request
+  hash       text not null,                                       -- hash of the request
   at         timestamptz not null,
   expires_at timestamptz not null,
   status     smallint,

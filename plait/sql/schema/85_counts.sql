@@ -1,4 +1,4 @@
--- Counts that would be too slow for a request (T113): the leader makes them.
+-- Counts that would be too slow to make in a request (T113); the leader makes them.
 
 -- Live jobs by tenant, queue and state, as of `at`.
 create table plait.depths (
@@ -7,8 +7,8 @@ create table plait.depths (
   state     plait.status not null,
   at        timestamptz not null,
   jobs      bigint not null,
-  oldest    timestamptz not null,                    -- since when the oldest is in
-                                                     -- that state, or when it is due
+  oldest    timestamptz not null,                    -- since when the oldest has been in that
+                                                     -- state, or when it is due
   primary key (tenant_id, queue, state)
 );
 
@@ -24,7 +24,7 @@ create table plait.minutes (
   tenant_id   uuid not null,
   minute      timestamptz not null,
   enqueued    integer not null default 0,            -- by the time in their ids
-  succeeded   integer not null default 0,            -- these five: jobs that became final
+  succeeded   integer not null default 0,            -- these five count jobs that became final
   failed      integer not null default 0,
   dead_letter integer not null default 0,
   canceled    integer not null default 0,
@@ -37,7 +37,7 @@ create table plait.minutes (
 );
 create index minutes_minute on plait.minutes (minute);
 
--- Up to where the minutes are final, and which transactions must have ended before more of them
+-- The time up to which minutes are final, and the transactions that must end before more minutes
 -- are. See functions/leader/roll_up.sql.
 create table plait.rolled (
   one       boolean primary key default true check (one),

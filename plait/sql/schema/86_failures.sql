@@ -1,9 +1,9 @@
--- Failures by error. The leader counts them (functions/leader/count_failures.sql), so that a page
--- is exact and cheap however many there are.
+-- Failures by error. The leader counts them (functions/leader/count_failures.sql), so that pages
+-- about failures are exact and cheap however many failures there are.
 
 -- Jobs that failed, were retried or were deleted since the last count. A row is written by the
--- transaction that changes the job, so no late commit is missed; only the leader deletes it. There
--- is no row that two transactions could want.
+-- transaction that changes the job, so no late commit is missed; only the leader deletes it. No two
+-- transactions ever need the same row.
 create table plait.failure_changes (
   tenant_id uuid not null,
   job_id    uuid not null
@@ -35,8 +35,8 @@ create table plait.failure_groups (
   fingerprint text collate "C" not null,
   status      plait.status not null,
   jobs        bigint not null,                       -- jobs that have this status and error now
-  failures    bigint not null,                       -- rows of the log: also those of
-                                                     -- jobs that were retried since
+  failures    bigint not null,                       -- rows in the log, including those of jobs
+                                                     -- that were retried since
   first_at    timestamptz not null,
   last_at     timestamptz not null,
   last_job    uuid not null,

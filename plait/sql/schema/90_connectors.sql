@@ -6,11 +6,12 @@ create table plait.endpoints (
   tenant_id       uuid not null references plait.tenants (id),
   created_at      timestamptz not null,
   updated_at      timestamptz not null,
-  subscribed_at   timestamptz,                       -- since when outcomes are
-                                                     -- announced to it; null: none are
-  disabled_at     timestamptz,                       -- since when nothing is delivered
-  old_key_until   timestamptz,                       -- the previous key signs too, until then
-  key_version     integer not null default 1,        -- keys are derived from it, and not stored
+  subscribed_at   timestamptz,                       -- since when outcomes have been announced to
+                                                     -- it; null: none are
+  disabled_at     timestamptz,                       -- since when nothing has been delivered to it
+  old_key_until   timestamptz,                       -- until then the previous key is also used to
+                                                     -- sign
+  key_version     integer not null default 1,        -- signing keys are derived from it, not stored
   enabled         boolean not null default true,
   label           text collate "C" not null check (
     label collate "default" ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'),
@@ -20,14 +21,15 @@ create table plait.endpoints (
   disabled_reason text,
   created_by      text not null,
   statuses        plait.status[] not null default '{}',   -- the outcomes that it subscribes to
-  definitions     text[],                            -- of these definitions; null: all
+  definitions     text[],                            -- only outcomes of these definitions; null:
+                                                     -- all
   constraint endpoints_statuses check (not statuses && '{scheduled,queued,running,waiting}'),
   constraint endpoints_definitions check (cardinality(definitions) between 1 and 100)
 );
 create unique index endpoints_label on plait.endpoints (tenant_id, label);
 create index endpoints_subscribed on plait.endpoints (tenant_id) where subscribed_at is not null;
 
--- Announced outcomes, as long as announce could find them again. See
+-- Announced outcomes, kept for as long as announce could still find them. See
 -- functions/connectors/announce.sql.
 create table plait.announcements (
   tenant_id   uuid not null,
@@ -40,8 +42,8 @@ create table plait.announcements (
 );
 create index announcements_finished on plait.announcements (finished_at);
 
--- Up to where announcements are complete, and which transactions must have ended before more of
--- them are.
+-- The time up to which announcements are complete, and the transactions that must end before it can
+-- advance.
 create table plait.announced (
   one       boolean primary key default true check (one),
   closed_to timestamptz not null,
@@ -61,14 +63,15 @@ create table plait.connectors (
     json_typeof(settings) = 'object' and octet_length(settings::text) <= 16384)
 );
 
--- Circuit breakers: servers that have failed lately, for all workers. A server that answers has no
--- row.
+-- Circuit breakers, shared by all workers: servers that have failed recently. A healthy server has
+-- no row.
 create table plait.circuits (
   tenant_id  uuid not null,
   origin     text collate "C" not null check (length(origin) <= 300),
   failures   integer not null,                       -- in a row
-  opened_at  timestamptz,                            -- since when the circuit is open
-  open_until timestamptz,                            -- half-open then: one request may try
+  opened_at  timestamptz,                            -- since when the circuit has been open
+  open_until timestamptz,                            -- then half-open: one trial request is
+                                                     -- admitted
   updated_at timestamptz not null,
   primary key (tenant_id, origin)
 );

@@ -6,8 +6,8 @@
 --            tenant's id
 --   called   by more than a dozen functions
 --
--- A bound login acts for its own tenant. A trusted role names one, or has set plait.tenant, or
--- means the default tenant. Every verb that a client calls begins with it.
+-- A bound login acts for its own tenant. A trusted role names a tenant or sets plait.tenant;
+-- otherwise the default tenant applies. Every verb that a client calls begins with this function.
 create or replace function plait._tenant(p_tenant uuid) returns uuid
 language plpgsql stable as $$
 declare

@@ -5,9 +5,9 @@
 --   raises   nothing: unset, empty and malformed settings show no rows
 --   called   plait.store.signals._tenant, plait.store.tenants.own_tenant_id, the schema
 --
--- Every row-level security policy calls it. Inside SECURITY DEFINER current_user is the owner, so
--- session_user decides. A bound login's tenant is its own whatever it sets; the setting is trusted
--- only from trusted roles.
+-- Every row-level security policy calls it. Inside a SECURITY DEFINER function current_user is the
+-- owner, so session_user decides. A bound login always sees its own tenant; plait.tenant counts
+-- only if a trusted role sets it.
 create or replace function plait._visible_tenant() returns uuid
 language plpgsql stable security definer set search_path = plait, pg_temp as $$
 declare

@@ -1,7 +1,7 @@
 -- authenticate: the API key or session with this hash. No row: unknown, revoked or expired.
 --
 --   moves    nothing
---   locks    the key's row SKIP LOCKED, once a minute, to store when it was used
+--   locks    the key's row SKIP LOCKED, at most once a minute, to store when it was used
 --   raises   nothing
 --   called   plait.store.keys.authenticate
 create or replace function plait.authenticate(p_hash text, p_session boolean default false)

@@ -1,4 +1,4 @@
--- authenticate_embed: the embedded view with this hash. No row: unknown or expired, or its key is.
+-- authenticate_embed: the embedded view with this hash. No row: unknown, or it or its key expired.
 --
 --   moves    nothing
 --   locks    nothing

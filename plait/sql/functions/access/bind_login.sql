@@ -11,7 +11,8 @@
 --
 --   select plait.bind_login(:'login', plait.tenant_id('default'));
 --
--- The role plait_tenant may be granted before or after. A login that is not bound sees nothing.
+-- The role plait_tenant may be granted before or after this call. A login that is not bound sees
+-- nothing.
 create or replace function plait.bind_login(p_login name, p_tenant uuid) returns void
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

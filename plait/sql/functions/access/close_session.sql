@@ -1,4 +1,4 @@
--- close_session: sign out: delete a browser session.
+-- close_session: delete a browser session, to sign out.
 --
 --   moves    nothing
 --   locks    the session's row

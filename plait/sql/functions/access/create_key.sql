@@ -1,14 +1,14 @@
 -- create_key: create an API key. Only its hash is stored.
 --
 --   moves    nothing
---   locks    keys SKIP LOCKED that were made for a session that ended a month ago: they are deleted
---   raises   PL012 for an invalid setting, PL003 no such tenant, PL004 where p_parent is revoked or
+--   locks    SKIP LOCKED, keys made for sessions that ended over a month ago: they are deleted
+--   raises   PL012 for an invalid setting, PL003 no such tenant, PL004 if p_parent is revoked or
 --            has expired
 --   called   plait.store.keys.create_key
 --
--- A key does not outlive the key that it was created with (p_parent): without p_expires_at it
--- expires with it. The key of a person who signed in by an identity provider expires with the
--- session, so keys that such a person creates may live for a year; without p_expires_at, 90 days.
+-- A key does not outlive the key that it was created with (p_parent); by default both expire
+-- together. There is one exception: the key of a person who signed in through an identity provider
+-- expires with the session, so keys created with it may live for up to a year, by default 90 days.
 create or replace function plait.create_key(
   p_hash text, p_hint text, p_name text, p_role text, p_tenant uuid, p_expires_at timestamptz,
   p_created_by text, p_parent uuid default null

@@ -1,12 +1,12 @@
 -- enter_embed: exchange a link to an embedded view for its session, once.
 --
 --   moves    nothing
---   locks    the link's row: of two concurrent calls one succeeds
+--   locks    the link's row: only one of two concurrent calls succeeds
 --   raises   nothing
 --   called   plait.store.keys.enter_embed
 --
--- Null: no such link, used or expired. A link is valid for five minutes; the session ends at the
--- time that was set when the link was created.
+-- Null: the link is unknown, used or expired. A link is valid for five minutes; the session ends at
+-- the time that was set when the link was created.
 create or replace function plait.enter_embed(p_link text, p_hash text) returns timestamptz
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

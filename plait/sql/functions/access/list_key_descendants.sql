@@ -1,4 +1,4 @@
--- list_key_descendants: API keys that were created with a key, directly or not; newest first.
+-- list_key_descendants: API keys created with a key, directly or indirectly, newest first.
 --
 --   moves    nothing
 --   locks    nothing
@@ -6,7 +6,7 @@
 --            tenants
 --   called   revoke_key, plait.store.keys.list_descendants
 --
--- Revoked and expired ones too.
+-- Includes revoked and expired keys.
 create or replace function plait.list_key_descendants(
   p_key uuid, p_tenant uuid default null, p_all boolean default false
 ) returns table (

@@ -1,4 +1,4 @@
--- list_keys: API keys, newest first, with revoked and expired ones. Only their hashes are stored.
+-- list_keys: API keys, newest first, including revoked and expired ones.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,8 +1,8 @@
--- open_embed: a link to a tenant's view for a frame on another site, with at most its key's role.
+-- open_embed: a link that embeds a tenant's view in another site, with at most its key's role.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL012 for an invalid time, or a role that the key may not give
+--   raises   PL012 for an invalid time to live, or a role that the key may not grant
 --   called   plait.store.keys.open_embed
 create or replace function plait.open_embed(p_key uuid, p_hash text, p_role text, p_ttl interval)
 returns timestamptz language plpgsql security definer set search_path = plait, pg_temp as $$

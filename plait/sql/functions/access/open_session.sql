@@ -1,8 +1,8 @@
--- open_session: a browser session in place of a key; or a login link that opens one, once.
+-- open_session: open a browser session for a key, or create a single-use login link.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL012 for a time that is not positive
+--   raises   PL012 for an invalid time to live
 --   called   open_embed, plait.store.keys.open_session
 create or replace function plait.open_session(
   p_key uuid, p_hash text, p_csrf text, p_ttl interval, p_link boolean default false

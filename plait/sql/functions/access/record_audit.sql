@@ -1,4 +1,4 @@
--- record_audit: write an audit entry, in the same statement as the change that it is about.
+-- record_audit: write an audit entry, in the same statement as the change that it records.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,13 +1,13 @@
 -- reserve_reply: begin a request that has an Idempotency-Key, or return its earlier reply.
 --
 --   moves    nothing
---   locks    the reply's row: of two concurrent requests one begins
+--   locks    the reply's row: only one of two concurrent requests begins
 --   raises   PL001 for a bad key, PL006 when the key was used with another request
 --   called   plait.store.http_replies.reserve
 --
--- o_begun: the caller executes it now. Otherwise o_status and o_body are the reply; if they are
--- null, another request is executing it. One that began and never ended (its process died) may be
--- begun again after a minute: the verbs below are safe to send twice.
+-- o_begun: the caller must execute the request now. Otherwise o_status and o_body are the stored
+-- reply; if they are null, another process is executing the request. If that process died, the
+-- request may begin again after a minute: the verbs that it calls are safe to repeat.
 create or replace function plait.reserve_reply(
   p_tenant uuid, p_key_id uuid, p_key text, p_hash text, out o_begun boolean, out o_status int,
   out o_body text

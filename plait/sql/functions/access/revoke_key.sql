@@ -1,13 +1,12 @@
 -- revoke_key: revoke an API key, and the sessions that were opened with it.
 --
 --   moves    nothing
---   locks    the key's row; with p_descendants those of the keys that were created with it, in id
---            order
+--   locks    the key's row; with p_descendants also the rows of keys created with it, in id order
 --   raises   PL008 when the caller has no such key
 --   called   plait.store.keys.revoke_key, users
 --
 --   p_key           id of the key
---   p_descendants   revoke also keys that were created with it
+--   p_descendants   also revoke the keys that were created with it
 --
 --   select plait.revoke_key(:'key');
 create or replace function plait.revoke_key(
@@ -24,8 +23,8 @@ begin
   end if;
   delete from plait.sessions where key_id = p_key;
   if p_descendants then
-    -- After the key itself: a child that is being created waits for the key's row, finds it
-    -- revoked, and is rejected.
+    -- After the key itself: a concurrent create_key waits for the key's row, finds it revoked, and
+    -- is rejected.
     with gone as (
       update plait.keys k set revoked_at = plait.now()
       where k.revoked_at is null

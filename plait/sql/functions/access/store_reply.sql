@@ -1,11 +1,11 @@
--- store_reply: store the reply of a request with an Idempotency-Key.
+-- store_reply: store the reply to a request with an Idempotency-Key.
 --
 --   moves    nothing
 --   locks    the reply's row
 --   raises   nothing
 --   called   plait.store.http_replies.keep
 --
--- Without a status the request may be begun again at once.
+-- Without a status, the request may begin again immediately.
 create or replace function plait.store_reply(
   p_tenant uuid, p_key_id uuid, p_key text, p_status int, p_body text
 ) returns void

@@ -2,8 +2,8 @@
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL003 if there is none that the caller may name, PL004 if the login is neither bound
---            nor trusted
+--   raises   PL003 if there is no such tenant, or the caller may not name it, PL004 if the login is
+--            neither bound nor trusted
 --   called   after, declare_triggers, emit, enqueue, has_failed_siblings, has_pending_children,
 --            spawn, plait.store.caller_connections.enqueue_async_on,
 --            plait.store.caller_connections.enqueue_sync_on, plait.store.signals._tenant,
@@ -13,7 +13,7 @@
 --
 --   select plait.tenant_id('default');
 --
--- For a bound login every other tenant looks like one that does not exist.
+-- To a bound login, every other tenant looks as if it did not exist.
 --
 -- No slug looks like an id (set_tenant), so the two can't be confused.
 create or replace function plait.tenant_id(p_tenant text) returns uuid
@@ -24,7 +24,7 @@ declare
 begin
   select tenant_id into v_bound from plait.logins where login = session_user;
   if not found then
-    -- rejects a login that is not trusted, whatever it names
+    -- rejects a login that is not trusted, even if the tenant does not exist
     perform plait._tenant('00000000-0000-7000-8000-000000000000');
   end if;
   if p_tenant ~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' then

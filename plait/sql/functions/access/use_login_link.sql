@@ -1,7 +1,7 @@
--- use_login_link: use a login link, once. Null: no such link, used or expired.
+-- use_login_link: use a login link, once. Null: it is unknown, used or expired.
 --
 --   moves    nothing
---   locks    the link's row: of two concurrent calls one succeeds
+--   locks    the link's row: only one of two concurrent calls succeeds
 --   raises   nothing
 --   called   plait.store.keys.use_login_link
 create or replace function plait.use_login_link(p_hash text) returns uuid

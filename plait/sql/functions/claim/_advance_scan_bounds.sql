@@ -6,18 +6,18 @@
 --   called   _claim
 --
 -- A claimed job leaves a dead entry in the index, at the place where the next claim starts. While
--- any old snapshot may need these entries they stay, by the million (T114), and every claim would
--- read all of them. A bound says: no queued job of this tenant and priority has, or will ever have,
--- an earlier run_at. That holds if
+-- an old snapshot may still need these entries, they are not removed. There can be millions (T114),
+-- and every claim would read all of them. A bound states that no queued job of this tenant and
+-- priority has, or will ever have, an earlier run_at. That holds if
 --   1. none is visible, locked or not, and
 --   2. none can still appear.
 -- For 2: a function that makes a job queued reads the clock after its transaction has an id
 -- (_now_after_xid). An earlier claim of this worker read the time `seen_at` before it got its own
 -- id, `seen_xid`. A transaction with a greater id got it later, and reads a later time. When all
 -- transactions with smaller ids have ended, nothing earlier than `seen_at` can appear.
--- A bound never moves back. This needs no right to see other transactions; one that has written and
--- stays open holds the bounds where they are. Called when a claim took at least 100 jobs of the
--- main lane, or too long for the few that it got.
+-- A bound never moves back. None of this needs the right to see other transactions. An open
+-- transaction that has written keeps the bounds from advancing. Called when a claim took at least
+-- 100 jobs of the main lane, or took too long for the few that it got.
 create or replace function plait._advance_scan_bounds(
   p_bounds plait.scan_bounds, p_seen_at timestamptz, p_queue text, p_definitions text[],
   p_tenants uuid[], p_priorities smallint[]

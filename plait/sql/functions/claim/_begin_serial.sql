@@ -5,9 +5,10 @@
 --   raises   nothing
 --   called   await_claims, _claim
 --
--- Which workflows have begun is known only when the claims that still saw the queue as parallel
--- have ended. They continue one after the other; the next root starts when the last of them is
--- final. await_claims calls it after the change, and _claim if that did not happen within 10 s.
+-- The workflows that have begun are known only after the claims that still saw the queue as
+-- parallel have ended. These workflows continue one after the other; the next root starts when the
+-- last of them is final. await_claims calls this function after the change; if that does not happen
+-- within 10 s, _claim does.
 create or replace function plait._begin_serial(p_queue text) returns boolean
 language plpgsql as $$
 begin

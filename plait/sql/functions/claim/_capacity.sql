@@ -1,4 +1,4 @@
--- _capacity: how many more jobs the limits of a definition, and of a limit key, allow to start now.
+-- _capacity: how many more jobs may start now within the limits of a definition and a limit key.
 --
 --   moves    nothing
 --   locks    as _try_limit, for each limit (busy counts as full), held until the transaction ends
@@ -6,7 +6,7 @@
 --   called   _claim_serial, _claim_side_lanes, _claim_suspects
 --
 -- Counted from running rows, never from a counter: a crash or a cancellation can't leak a slot.
--- p_spend records that many starts against the rate limits.
+-- p_spend: how many starts to record against the rate limits.
 create or replace function plait._capacity(
   p_definition text, p_tenant uuid, p_limit_key text, p_now timestamptz, p_spend int default 0
 ) returns int

@@ -1,4 +1,4 @@
--- _claim_serial: claim jobs of a serial queue: those of the workflow that holds it, else one root.
+-- _claim_serial: claim from a serial queue: jobs of the workflow that holds it, otherwise one root.
 --
 --   moves    queued -> running
 --   locks    the queue's row SKIP LOCKED, to claim a root; limits by try-locks; live rows SKIP
@@ -6,8 +6,8 @@
 --   raises   nothing
 --   called   _claim
 --
--- A workflow holds the queue until its last job is final: jobs that wait, back off or are not due
--- yet hold it too, and nothing has to be released. Its jobs are claimed deepest first, so that
+-- A workflow holds the queue until its last job is final: jobs that wait, are in backoff or are not
+-- due yet hold it too. There is no lock to release. Its jobs are claimed deepest first, so that
 -- started work is finished; then, like roots, by priority and age.
 create or replace function plait._claim_serial(
   p_worker int, p_now timestamptz, p_queue text, p_limit int, p_definitions text[],

@@ -1,17 +1,17 @@
--- _claim_side_lanes: claim up to p_limit jobs from all lanes of a queue but the main one.
+-- _claim_side_lanes: claim up to p_limit jobs from all lanes of a queue except the main one.
 --
 --   moves    queued -> running
 --   locks    limits by try-locks; live rows SKIP LOCKED. Never waits
 --   raises   nothing
 --   called   _claim
 --
--- These lanes hold limited jobs, suspects, jobs of this worker's node and of its build, and the
--- leader's jobs if its process leads.
--- A rotating window over the lanes that have queued jobs: each gets its share, what is left goes to
--- those that have more, and a lane whose limit is reached is skipped as a whole. If a window yields
--- nothing the next ones are tried, but not all of thousands: the next claim continues from the
--- cursor. In a lane of many tenants the first is drawn by lot: a cursor that is shared with other
--- lanes could run in step with them and skip a tenant for ever.
+-- These lanes hold limited jobs, suspects, jobs for this worker's node or build, and the leader's
+-- jobs if the worker's process leads.
+-- A claim serves a rotating window over the lanes that have queued jobs. Each gets its share, the
+-- rest goes to lanes that have more jobs, and a lane whose limit is reached is skipped. If a window
+-- yields nothing, the next ones are tried, up to a bound; the next claim continues from the cursor.
+-- In a lane with many tenants the first tenant is chosen at random: a cursor that is shared with
+-- other lanes could advance in step with them and skip a tenant for ever.
 create or replace function plait._claim_side_lanes(
   p_worker int, p_now timestamptz, p_queue text, p_limit int, p_definitions text[],
   inout p_cursor uuid, inout p_lane_cursor text,

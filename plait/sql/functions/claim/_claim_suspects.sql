@@ -1,4 +1,4 @@
--- _claim_suspects: claim suspects of one lane: jobs lost with their workers more than once.
+-- _claim_suspects: claim suspects of one lane: jobs that have lost their workers more than once.
 --
 --   moves    queued -> running
 --   locks    limits by try-locks; live rows SKIP LOCKED. Never waits
@@ -6,11 +6,11 @@
 --   called   _claim_side_lanes
 --
 -- A worker runs suspects of one group at a time, over all its queues and lanes, so a loss shows
--- which group the poison job is in (rescue). While it runs some, it claims only others of their
--- group; otherwise the group of the oldest suspect that may run now. A group waits for nobody: jobs
--- that are paused, at a limit, locked or beyond p_limit run later or on another worker. The limits
--- of definition, key and tenant apply as for any job. Tenants are searched from one drawn by lot,
--- so that none can block the others for ever.
+-- which group the poison job is in (rescue). While it runs suspects, it claims only from their
+-- group; otherwise it claims the group of the oldest suspect that may run now. A group is not held
+-- up by its members: jobs that are paused, at a limit, locked or beyond p_limit run later or on
+-- another worker. The limits of definition, key and tenant apply as for any job. The search starts
+-- with a random tenant, so that no tenant can block the others for ever.
 create or replace function plait._claim_suspects(
   p_worker int, p_now timestamptz, p_queue text, p_lane text, p_definitions text[], p_limit int,
   out o_jobs uuid[], out o_attempts int[], out o_failed_attempts smallint[], out o_max smallint[]

@@ -5,11 +5,11 @@
 --   raises   nothing
 --   called   cycle
 --
--- The timeout is the job's own, or an operator's for its definition: the worker knows the code's.
--- Timeouts and correlation ids are returned only if some job of the batch has one, and one queue
--- stands for all if they share it.
--- One row, and a table nevertheless, so that it becomes part of the caller's statement. `= any`
--- beside the join: otherwise a cached plan may read the whole table for a batch.
+-- The timeout is the job's own, or an operator's override for its definition. The worker knows the
+-- timeout in the code. Timeouts and correlation ids are returned only if some job of the batch has
+-- one, and one queue stands for all if they share it.
+-- It returns one row, but is declared as a table function so that it is inlined into the caller's
+-- statement. `= any` beside the join: otherwise a cached plan may read the whole table for a batch.
 create or replace function plait._fetch_claimed(
   p_jobs uuid[], p_attempts int[], p_failed_attempts smallint[], p_max smallint[]
 ) returns table (

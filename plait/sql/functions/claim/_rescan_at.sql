@@ -1,4 +1,4 @@
--- _rescan_at: when a claim next tries to advance its scan bounds and searches for new tenants.
+-- _rescan_at: when a claim next advances its scan bounds and searches for tenants without bounds.
 --
 --   moves    nothing
 --   locks    nothing

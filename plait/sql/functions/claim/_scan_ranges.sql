@@ -5,8 +5,8 @@
 --   raises   nothing
 --   called   _claim_lane, _first_queued, _queued_tenants
 --
--- From (priority, starts_at) up to another priority, which is excluded. A tenant without bounds has
--- one range.
+-- A range begins at (priority, starts_at) and ends before another priority. A tenant without bounds
+-- has one range.
 create or replace function plait._scan_ranges(p_bounds plait.scan_bounds, p_tenants uuid[])
 returns table (n bigint, tenant_id uuid, priority int, starts_at timestamptz, upto_priority int)
 language sql immutable as $$

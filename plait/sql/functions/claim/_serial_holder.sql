@@ -5,8 +5,8 @@
 --   raises   nothing
 --   called   _claim_serial, explain_job, list_queues, _serial_deadlocks
 --
--- Of the workflows that have begun, the first that has a live job. There is more than one only if
--- the queue was parallel before.
+-- It is the first of the workflows that have begun and still have a live job. There is more than
+-- one only if the queue was parallel before.
 create or replace function plait._serial_holder(p_queue text) returns uuid
 language plpgsql volatile as $$
 begin

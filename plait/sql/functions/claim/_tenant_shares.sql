@@ -6,8 +6,8 @@
 --   raises   nothing
 --   called   _claim_lane, _claim_serial, _claim_suspects
 --
--- Called only if some tenant is paused, weighted or limited. Shares are whole numbers that add up
--- to the limit. One random number for all decides which are rounded up, so that a tenant gets its
+-- Called only if any tenant is paused, weighted or limited. Shares are whole numbers that add up to
+-- the limit. A single random number decides which of them are rounded up, so that a tenant gets its
 -- share over time even if that is less than one job per claim.
 create or replace function plait._tenant_shares(p_tenants uuid[], p_limit int)
 returns table (n bigint, share int, cap int) language plpgsql as $$
@@ -21,8 +21,8 @@ begin
   into v_free
   from unnest(p_tenants) with ordinality u(id, n)
   left join plait.tenants t on t.id = u.id;
-  -- A statement of its own: its snapshot is younger than the locks, so it sees what their last
-  -- holders claimed.
+  -- A separate statement: its snapshot is taken after the locks, so it sees the jobs that their
+  -- previous holders claimed.
   return query
     with running as materialized (
       select l.tenant_id, count(*) as n

@@ -1,13 +1,13 @@
 -- await_claims: wait until earlier claims of a queue have ended; false after p_wait_ms.
 --
 --   moves    nothing
---   locks    each worker's row of the queue, one at a time, briefly: a claim holds its worker's FOR
---            KEY SHARE
+--   locks    the rows of the queue's workers, one at a time and briefly: a claim holds its worker's
+--            row FOR KEY SHARE
 --   raises   nothing
 --   called   plait.store.queues.set_queue
 --
--- Called after the commit of the change. After it no job of a paused queue starts, and a queue that
--- became serial begins.
+-- Call it after the change is committed. Once it returns true, no job of a paused queue starts, and
+-- a queue that became serial may start its first workflow.
 create or replace function plait.await_claims(p_queue text, p_wait_ms int default 5000)
 returns boolean language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
@@ -27,7 +27,7 @@ begin
       perform plait._limit_lock_waits(
         greatest(1, extract(epoch from v_until - clock_timestamp()) * 1000)::int);
       perform from plait.workers w where w.id = v_worker for update;
-      -- roll back at once: the worker's cycles and heartbeats need the row
+      -- roll back immediately: the worker's cycles and heartbeats need the row
       raise exception sqlstate 'PLUND';
     exception
       when sqlstate 'PLUND' then null;

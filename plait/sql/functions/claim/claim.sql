@@ -6,8 +6,8 @@
 --   raises   PL011 when the worker is lost or unknown
 --   called   plait.store.workers.claim
 --
--- p_sleep: if nothing is claimed, enqueues notify this worker from now on. The caller polls once
--- more at once, for jobs that were enqueued before.
+-- p_sleep: if nothing is claimed, enqueues notify this worker from now on. The caller then polls
+-- once more, for jobs that were enqueued just before.
 create or replace function plait.claim(
   p_worker int, p_queue text, p_limit int default 1, p_sleep boolean default false
 ) returns table (job_id uuid, attempt int, failed_attempts int, max_attempts int, tenant_id uuid,
@@ -42,8 +42,8 @@ begin
   if (c.p_bounds).seen_at is not null then
     v_bounds := plait._format_scan_bounds(c.p_bounds);
   end if;
-  -- Stored for a worker that keeps no state between calls, so that its claims are fair over
-  -- tenants.
+  -- The cursor is stored because such a worker keeps no state between calls; it makes its claims
+  -- fair across tenants.
   perform from plait.workers where id = p_worker for no key update skip locked;
   -- keeps its row small
   v_next := jsonb_build_array(

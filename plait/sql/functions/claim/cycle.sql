@@ -1,12 +1,12 @@
 -- cycle: settle the last batch and claim the next, in one round trip. The hot path.
 --
 --   moves    as settle and claim
---   locks    live rows of the outcomes, and their fan-outs, for at most 300 ms; with p_careful none
---            that another transaction holds; then the worker's row FOR KEY SHARE, so that a worker
---            that is being declared lost gets nothing new, and its heartbeat does not wait; then as
---            claim, which never waits
+--   locks    live rows of the outcomes, and their fan-outs, for at most 300 ms; with p_careful no
+--            row that another transaction holds; then the worker's row FOR KEY SHARE, so that a
+--            worker that is being declared lost gets no new jobs, and its heartbeat does not wait;
+--            then as claim, which never waits
 --   raises   PL001 for an unknown outcome; lock_not_available (55P03) if another transaction holds
---            a row of an outcome: nothing has happened, and the worker sends the batch again with
+--            a row of an outcome: nothing was changed, and the worker sends the batch again with
 --            p_careful; nothing for a lost lease
 --   called   plait.store.workers.cycle
 --
@@ -15,8 +15,8 @@
 -- a claim of 100 jobs or more). o_bounds: scan bounds, to be sent with the next claims
 -- (_advance_scan_bounds). p_sleep: if nothing is claimed, enqueues notify this worker from now on.
 -- A value that all claimed jobs share is returned once. p_careful: outcomes whose rows another
--- transaction holds are left out, and their positions are returned in o_busy; without it they are
--- waited for, which costs nothing if no row is held.
+-- transaction holds are left out, and their positions are returned in o_busy. Without it the call
+-- waits for these rows, which costs nothing if no row is held.
 create or replace function plait.cycle(
   p_worker int,
   p_queues text[], p_limits int[], p_cursors uuid[], p_lane_cursors text[],
@@ -126,7 +126,7 @@ begin
       where w.state = 'alive' and w.id <> p_worker and w.queues && v_worker.queues);
   end if;
 
-  -- With few jobs the flag stays, so that a worker does not write its row for every job; only a
+  -- A worker with few jobs keeps the flag, so that it does not write its row for every job; only a
   -- full batch clears it.
   if v_worker.asleep and v_asked > 0 and cardinality(o_jobs) = v_asked then
     update plait.workers set asleep = false where id = p_worker;

@@ -5,8 +5,8 @@
 --   raises   nothing
 --   called   plait.store.leader.release_builds
 --
--- p_after_s: how long ago the last worker of that build must have been seen. The log of each job
--- records it, with the reason build_gone.
+-- p_after_s: for how many seconds there must have been no worker of that build. The log of each job
+-- records the release with the reason build_gone.
 create or replace function plait.release_builds(
   p_after_s float8 default 300, p_limit int default 1000, out o_jobs int, out o_builds text[]
 )

@@ -1,13 +1,13 @@
--- admit_requests: the circuit breaker: whether a server may be sent a request now.
+-- admit_requests: ask the circuit breaker whether a request may be sent to a server now.
 --
 --   moves    nothing
 --   locks    rows of circuits that are due for a trial request, in order, SKIP LOCKED
 --   raises   nothing
 --   called   plait.store.connectors.admit_request
 --
--- Open: requests are rejected for a while. Half-open: one request may try, and no other for 30 s.
--- One row for each server that has failed lately: without a row the circuit is closed. o: the
--- position in the arrays.
+-- Open: requests are rejected until open_until. Half-open: one trial request is admitted, and no
+-- other for 30 s. Only servers that failed recently have a row; without one the circuit is closed.
+-- o: the position in the arrays.
 create or replace function plait.admit_requests(p_tenants uuid[], p_origins text[])
 returns table (o int, admitted boolean, wait_s float8, open_s float8)
 language plpgsql security definer set search_path = plait, pg_temp as $$

@@ -1,16 +1,17 @@
--- announce: create webhook deliveries: one for each (endpoint, job, attempt that ended it).
+-- announce: create webhook deliveries, one for each (endpoint, job, final attempt).
 --
 --   moves    nothing -> queued
---   locks    one of plait's own locks, tried: of two processes, one announces
+--   locks    tries one of plait's own locks, so that only one of two processes announces
 --   raises   nothing
 --   called   plait.store.leader.announce
 --
--- Costs nothing per job, and nothing at all without endpoints. Everything from `closed_to` on is
--- read each time, and outcomes that were announced are left out. `closed_to` advances to a time at
--- which every transaction that may have read the clock earlier has ended, as in roll_up: so nothing
--- that commits late is missed, and earlier outcomes need not be remembered. A tenant's quota does
--- not count deliveries: they are limited by its jobs.
--- o_more: call again at once. o_took_s: how long it took; the caller waits twenty times that.
+-- It adds no cost to a job, and without endpoints it does nothing. Each call reads the log of
+-- attempts from `closed_to` on and leaves out outcomes that were already announced. `closed_to`
+-- advances to a time at which every transaction that may have read the clock earlier has ended, as
+-- in roll_up. So an outcome that commits late is not missed, and earlier outcomes need not be
+-- remembered. Deliveries do not count toward a tenant's quota, because its jobs already limit their
+-- number.
+-- o_more: call again immediately. o_took_s: how long it took; the caller waits twenty times that.
 create or replace function plait.announce(
   p_limit int default 1000, out o_told int, out o_more boolean, out o_took_s float8
 )
@@ -31,7 +32,7 @@ begin
   if v_since is null
      or exists (select from plait.definitions d
                 where d.name = 'connector.webhook.deliver' and not d.active) then
-    return;  -- an inactive definition accepts no jobs; outcomes of that time are announced later
+    return;  -- an inactive definition accepts no jobs; these outcomes are announced later
   end if;
   perform plait._require_read_committed();
   if not plait._try_lock('announce') then
@@ -42,14 +43,14 @@ begin
   on conflict do nothing;
   select * into r from plait.announced;
   r.closed_to := greatest(r.closed_to, v_since);  -- there were no subscribers before
-  -- of another server, from which this database was restored: this one would never reach it
+  -- a transaction id of the server that this database was restored from: never reached here
   if r.seen_xid > pg_current_xact_id() then
     r.seen_at := v_now;
     r.seen_xid := pg_current_xact_id();
   end if;
   v_ended := pg_snapshot_xmin(pg_current_snapshot()) > r.seen_xid;
   v_safe := case when v_ended then greatest(r.closed_to, r.seen_at) else r.closed_to end;
-  -- there was no leader for a while: a minute in each call
+  -- after a time without a leader: one minute in each call
   if v_safe > r.closed_to + interval '1 minute' then
     v_safe := r.closed_to + interval '1 minute';
     v_to := v_safe;

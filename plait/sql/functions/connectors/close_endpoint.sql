@@ -1,11 +1,11 @@
--- close_endpoint: an endpoint answered that it is gone (410): deliver nothing more to it.
+-- close_endpoint: stop deliveries to an endpoint that answered 410 (Gone).
 --
 --   moves    nothing
 --   locks    the delivery's live row FOR KEY SHARE, the endpoint's row
 --   raises   nothing for a lost lease: returns false
 --   called   plait.store.endpoints.close_endpoint
 --
--- Called by the delivery that got the answer.
+-- Called by the delivery that received the response.
 create or replace function plait.close_endpoint(
   p_endpoint uuid, p_job uuid, p_attempt int, p_reason text
 ) returns boolean

@@ -1,4 +1,4 @@
--- delete_endpoint: delete a webhook endpoint. Deliveries under way fail permanently.
+-- delete_endpoint: delete a webhook endpoint. Its pending deliveries fail permanently.
 --
 --   moves    nothing
 --   locks    the endpoint's row

@@ -6,8 +6,8 @@
 --   called   plait.store.connectors.report_request
 --
 -- Five failures in a row open a server's circuit for 30 s, then for twice as long each time, at
--- most ten minutes. Not fenced by a job: it is about a server, and true whichever attempt reports
--- it.
+-- most ten minutes. Reports are not fenced: they are about a server, and hold whichever attempt
+-- sends them.
 create or replace function plait.report_requests(p_tenants uuid[], p_origins text[], p_ok boolean[])
 returns void language plpgsql security definer set search_path = plait, pg_temp as $$
 declare v_now timestamptz := plait.now();

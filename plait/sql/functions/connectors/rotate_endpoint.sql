@@ -7,7 +7,7 @@
 --   called   plait.store.endpoints.rotate_endpoint, users
 --
 --   p_endpoint   id of the endpoint
---   p_overlap    how long the old key signs too, at most 30 days
+--   p_overlap    how long the old key is also used to sign, at most 30 days
 --
 --   select plait.rotate_endpoint(:'endpoint', p_overlap => '1 hour');
 create or replace function plait.rotate_endpoint(

@@ -1,10 +1,10 @@
--- set_endpoint: create or change a webhook endpoint, by its label; absent keys stay.
+-- set_endpoint: create or change a webhook endpoint, by its label; absent settings do not change.
 --
 --   moves    nothing
 --   locks    the tenant's endpoints, as _lock_tenant
 --   raises   PL012 for an invalid or unknown setting, PL003 no such tenant, PL005 too many
---            endpoints, PL014 if it was changed since, or exists and should be new, PL016 if
---            another open transaction changes the tenant's endpoints
+--            endpoints, PL014 if it was changed since, or exists but must be new, PL016 if another
+--            open transaction changes the tenant's endpoints
 --   called   plait.store.endpoints.set_endpoint, users
 --
 --   p_label      the endpoint's name within its tenant, 1 to 200 characters
@@ -15,7 +15,7 @@
 --   select plait.set_endpoint('crm',
 --     '{"url": "https://crm.example/hook", "statuses": ["failed", "dead_letter"]}');
 --
--- A changed subscription applies from now on: earlier outcomes are not delivered.
+-- A changed subscription applies to later outcomes only.
 create or replace function plait.set_endpoint(
   p_label text, p_settings json, p_tenant uuid default null,
   p_unchanged_since timestamptz default null, p_new boolean default false

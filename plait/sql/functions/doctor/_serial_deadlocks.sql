@@ -5,8 +5,8 @@
 --   raises   nothing
 --   called   explain_job, findings
 --
--- `waits` is the workflow that has work in `queue`, and `has` the one that holds that queue: each
--- of the two has a row of its own. Neither will ever continue.
+-- `waits` is the workflow that has jobs in `queue`, and `has` is the one that holds that queue.
+-- Each of the two has a row. Neither will ever continue.
 create or replace function plait._serial_deadlocks()
 returns table (waits uuid, queue text, has uuid) language sql volatile as $$
   with held as materialized (

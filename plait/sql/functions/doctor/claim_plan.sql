@@ -1,7 +1,7 @@
 -- claim_plan: how the server would plan a claim now.
 --
 --   moves    nothing
---   locks    nothing: it is planned, and not run
+--   locks    nothing: the claim is planned but not run
 --   raises   nothing
 --   called   plait.store.health.claim_plan
 --

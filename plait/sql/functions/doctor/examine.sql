@@ -6,14 +6,14 @@
 --   called   plait.store.health.examine, users
 --
 --   p_old_s      seconds after which an open transaction counts as old
---   p_old_xids   transactions after which one counts as old, where its age in seconds is hidden
+--   p_old_xids   number of later transactions after which one counts as old, if its age is hidden
 --
 --   select level, code, finding, advice from plait.examine();
 --
--- A login with pg_read_all_stats sees since when other transactions are open, any other login only
--- how many transactions have begun meanwhile. evidence: as in findings.
+-- A login with pg_read_all_stats sees how long other transactions have been open; any other login
+-- sees only how many transactions have begun since. evidence: as in findings.
 --
--- Runs with the caller's own rights, and so is parsed once.
+-- Runs with the caller's own rights, so its body is parsed once.
 create or replace function plait.examine(p_old_s float8 default 60, p_old_xids int default 100000)
 returns table (level text, code text, finding text, evidence jsonb, advice text)
 language sql stable security invoker
@@ -56,7 +56,7 @@ where x.database = current_database()
 union all
 select 'problem', 'old_slot',
        format('the replication slot %s%s holds back %s transactions and %s of WAL', s.slot_name,
-              case when s.active then '' else ', which nobody reads,' end, s.xids,
+              case when s.active then '' else ', which has no reader,' end, s.xids,
               pg_size_pretty(s.bytes)),
        jsonb_build_object(
          'slot', s.slot_name, 'kind', s.slot_type, 'active', s.active, 'xids', s.xids,
@@ -92,7 +92,7 @@ select 'warning', 'bloat',
          s.relname)
 from (select t.relname, greatest(t.n_live_tup, c.reltuples)::bigint as n_live_tup, t.n_dead_tup,
              pg_total_relation_size(t.relid) as bytes
-      -- statistics are lost with a crash, the other is not
+      -- a crash resets the statistics, but not the other value
       from pg_stat_user_tables t
       join pg_class c on c.oid = t.relid
       where t.schemaname = 'plait'

@@ -9,7 +9,7 @@
 --
 --   select level, code, finding, advice from plait.findings();
 --
--- evidence: the numbers and names of the finding, for machines.
+-- evidence: the numbers and names in the finding, as JSON.
 create or replace function plait.findings(p_keep interval default null)
 returns table (level text, code text, finding text, evidence jsonb, advice text)
 language plpgsql stable security definer set search_path = plait, pg_temp as $$
@@ -35,7 +35,7 @@ begin
                         and s.definition = any(w.definitions));
   return query
     select 'problem', 'no_worker',
-           format('%s queued jobs on queue %s, and no living worker serves it', s.n, s.queue),
+           format('%s queued jobs on queue %s, and no live worker serves it', s.n, s.queue),
            jsonb_build_object('queue', s.queue, 'jobs', s.n),
            format('start one: plait worker APP --queues %s', s.queue)
     from (select l.queue, count(*) as n from plait.live l where l.state = 'queued' group by 1) s
@@ -88,7 +88,7 @@ begin
            format('%s jobs of %s are for the leader, and the leader %s does not run them', count(*),
                   l.definition, g.holder),
            jsonb_build_object('definition', l.definition, 'leader', g.holder, 'jobs', count(*)),
-           'let only workers of that application lead: start the others with --no-leader, and no plait leader beside them'
+           'only workers of that application may lead: start the others with --no-leader, and do not run plait leader'
     from plait.get_leader() g
     join plait.live l on l.lane in ('leader', 'suspect:leader') and l.state = 'queued'
     where not exists (select from plait.workers w

@@ -1,4 +1,4 @@
--- _caller_default: a default that the caller's code sends, for an unregistered definition.
+-- _caller_default: a default from the caller's code, for a definition that is not registered yet.
 --
 --   moves    nothing
 --   locks    nothing

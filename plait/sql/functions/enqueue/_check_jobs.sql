@@ -35,10 +35,10 @@ declare
 begin
   if coalesce(v_n, 0) = 0 or cardinality(p_payloads) is distinct from v_n
      or cardinality(p_definitions) not in (1, v_n) or p_definitions is null then
-    raise exception 'ids, definitions and payloads must be arrays of one length, and not empty'
+    raise exception 'ids, definitions and payloads must be arrays of equal length, and not empty'
       using errcode = 'PL001';
   end if;
-  -- unnest would pad shorter arrays with nulls, which mean defaults. A single element may stand for
+  -- unnest would pad shorter arrays with nulls, which mean defaults. A single element may apply to
   -- all jobs.
   if cardinality(p_tenants) not in (1, v_n) or cardinality(p_queues) not in (1, v_n)
      or cardinality(p_priorities) not in (1, v_n) or cardinality(p_max_attempts) not in (1, v_n)
@@ -72,7 +72,7 @@ begin
                               or payload is null or octet_length(payload) > 1048576);
   end if;
   if v_plain is not true then
-    -- _insert_jobs reads them by position: neither [0:1] nor [1:2][1:1].
+    -- _insert_jobs reads arrays by position, so bounds like [0:1] and [1:2][1:1] are rejected.
     if concat_ws(',', array_dims(p_ids), array_dims(p_definitions), array_dims(p_payloads),
                  array_dims(p_tenants), array_dims(p_queues), array_dims(p_priorities),
                  array_dims(p_max_attempts), array_dims(p_scheduled_for), array_dims(p_delays_s),
@@ -87,8 +87,8 @@ begin
         using errcode = 'PL002';
     end if;
 
-    -- Names by their few distinct values: a pattern costs more than everything else. (`offset 0`
-    -- keeps it from being evaluated for each row.)
+    -- Names are checked once per distinct value: matching a pattern costs more than everything
+    -- else. (`offset 0` keeps it from being evaluated for each row.)
     select 'a definition name must have 1 to 200 printable characters, got '
            || coalesce(quote_literal(left(d, 80)), 'null')
     into v_bad

@@ -1,4 +1,4 @@
--- _count_new: how many of these jobs are new: not sent again, and no older job holds their key.
+-- _count_new: how many of these jobs are new: not sent before, and no older job holds their key.
 --
 --   moves    nothing
 --   locks    nothing: the caller holds the tenant's row, so no other transaction adds jobs

@@ -1,11 +1,11 @@
--- _enqueue_plain: insert jobs of one definition, tenant and queue, without keys, to run at once.
+-- _enqueue_plain: insert jobs of one definition, tenant and queue, without keys, that may run now.
 --
 --   moves    nothing -> queued
 --   locks    nothing
 --   raises   23505 if an id exists already
 --   called   _announce, enqueue_many
 --
--- Half the cost of the general statement: no joins, no expressions per row, five columns less.
+-- Half the cost of the general statement: no joins, no expressions per row, five fewer columns.
 create or replace function plait._enqueue_plain(
   p_now timestamptz, p_ids uuid[], p_payloads json[], p_tenant uuid, p_definition text,
   p_queue text, p_priority int, p_max_attempts int, p_source text, p_lane text

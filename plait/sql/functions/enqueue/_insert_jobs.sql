@@ -1,4 +1,4 @@
--- _insert_jobs: insert jobs and their live rows: every job but those of the two short paths.
+-- _insert_jobs: insert jobs and their live rows, except on the two fast paths.
 --
 --   moves    nothing -> queued | scheduled; -> waiting, for jobs that depend on others, wait for
 --            their turn or wait for their nodes
@@ -6,20 +6,21 @@
 --   raises   23505 if an id exists already
 --   called   _enqueue_follow_ups, enqueue_many, fork, open_fan_out, _open_nodes, _spawn
 --
--- enqueue_one and _enqueue_plain insert plain jobs, where each expression costs. All others come
--- here, so a new column of plait.jobs is an argument here. The caller has checked the arguments
--- (_check_jobs), and stores search values and deadlines. One array element per job: a missing array
--- is null for all jobs, and the single element of p_definitions, p_queues, p_priorities or
--- p_max_attempts stands for all. p_only: insert only these ids. Arrays are read by position, which
--- costs less than unnesting all of them, and payloads are not copied into the common rows.
+-- enqueue_one and _enqueue_plain insert plain jobs, where each expression has a measurable cost.
+-- All other jobs are inserted here, so a new column of plait.jobs becomes an argument here. The
+-- caller has checked the arguments (_check_jobs), and stores search values and deadlines. Arrays
+-- have one element per job: a missing array is null for all jobs, and a single element of
+-- p_definitions, p_queues, p_priorities or p_max_attempts applies to all. p_only: insert only these
+-- ids. Arrays are read by position, which costs less than unnesting all of them, and payloads are
+-- not copied into the common rows.
 -- A generic plan: planning for each call would cost more than it saves.
--- p_tenant, p_correlation_id: of all jobs; null: each job's own.
+-- p_tenant, p_correlation_id: for all jobs; null: each job has its own.
 -- p_metered: whether they count toward a quota; null: if their tenant has one.
--- p_fan_out: they are its children, p_indexes: their positions, by default from 0. From position
--- p_turn_from on they wait for their turn. p_parent_attempts: see _resolve_options.
--- p_nodes: the only node that may run each. p_await_nodes: node jobs wait for their parts.
--- p_forked_from: the first attempt is one that never ran.
--- o_queues: where jobs are queued now; o_metered: the tenant of each job that counts toward a
+-- p_fan_out: the fan-out whose children they are. p_indexes: their positions, by default from 0.
+-- From position p_turn_from on, they wait for their turn. p_parent_attempts: see _resolve_options.
+-- p_nodes: the node that may run each job. p_await_nodes: node jobs wait for their parts.
+-- p_forked_from: the first attempt of a fork is one that never ran.
+-- o_queues: queues that now have new jobs; o_metered: the tenant of each job that counts toward a
 -- quota; o_node_jobs: jobs that wait for their parts.
 create or replace function plait._insert_jobs(
   p_now              timestamptz,

@@ -2,13 +2,13 @@
 --
 --   moves    nothing
 --   locks    keys in sorted order; waits p_wait_ms for an open transaction that holds the same key
---   raises   PL006 for an idempotency key with another payload; PL016 if an open transaction keeps
---            the key, with the job's id as detail; lock_not_available (55P03) for a caller whose
---            lock_timeout is below a second: plait's own duties, which try again
+--   raises   PL006 for an idempotency key with another payload; PL016 if an open transaction still
+--            holds the key, with the job's id as detail; lock_not_available (55P03) for a caller
+--            whose lock_timeout is below a second: plait's own duties, which try again
 --   called   enqueue_many, _spawn
 --
--- Never DO UPDATE: a user's long transaction would then hold a row that the end of another job must
--- delete.
+-- Never DO UPDATE: a user's long transaction would then lock a row that has to be deleted when
+-- another job ends.
 create or replace function plait._insert_keys(
   p_now timestamptz, p_tenant uuid, p_ids uuid[], p_tenants uuid[], p_definitions text[],
   p_payloads text[], p_dedupe_keys text[], p_idempotency_keys text[], p_idempotency_ttls_s float8[],
@@ -71,8 +71,8 @@ begin
     where i.dedupe_key is not null order by 2, 3, i.id
   loop
     loop
-      -- A job that was enqueued and has ended already released its key: sent again, it must not
-      -- insert it again.
+      -- A job that has already ended has released its key. If it is sent again, the key must not be
+      -- inserted again.
       exit when exists (select from plait.jobs where id = r.id);
       insert into plait.dedupe (tenant_id, key, job_id)
       values (r.tenant_id, r.key, r.id)

@@ -5,11 +5,12 @@
 --   raises   PL001 for an invalid value in p_defaults
 --   called   _add_follow_ups, enqueue_many, _insert_jobs
 --
--- The first that is set: the job's own value; for max_attempts the parent's, if the definition says
--- so (inherits_attempts); the definition, with an operator's overrides; the default of the caller's
--- code (p_defaults), for a definition that no worker has registered; the system's default.
--- p_definition: its row, null if it is not registered. One expression for each option without other
--- effects, so that Postgres inlines it into the statement that joins the definition.
+-- The first value that is set wins: the job's own; for max_attempts the parent's, if the definition
+-- inherits it (inherits_attempts); the definition's, with an operator's overrides; the default in
+-- the caller's code (p_defaults), for a definition that no worker has registered; the system's
+-- default. p_definition: the definition's row, null if it is not registered. Each option is one
+-- expression without side effects, so that Postgres inlines the function into the statement that
+-- joins the definition.
 create or replace function plait._resolve_options(
   p_definition plait.definitions, p_name text, p_queue text, p_priority int, p_max_attempts int,
   p_parent_attempts int, p_defaults json

@@ -5,7 +5,7 @@
 --   raises   a check violation for an invalid deadline
 --   called   _enqueue_follow_ups, enqueue_many, fork, open_fan_out, _retry, _spawn
 --
--- The time counts from when a job may start: its time in the queue and its retries are part of it.
+-- The time counts from when a job may start, and includes its time in the queue and its retries.
 create or replace function plait._set_deadlines(
   p_ids uuid[], p_definitions text[], p_deadlines_s float8[] default null,
   p_again boolean default false

@@ -6,9 +6,9 @@
 --   called   continue_as_new, _enqueue_follow_ups, enqueue_many, fork, open_fan_out, _open_nodes,
 --            _spawn
 --
--- Once for each call that creates jobs, in the same transaction. If no definition declares search
--- keys, it costs one lookup of p_definitions. Values are truncated to 200 characters: the search
--- compares the payload itself.
+-- Called once by each function that creates jobs, in the same transaction. If no definition
+-- declares search keys, it costs one lookup of p_definitions. Values are truncated to 200
+-- characters: the search compares the payload itself.
 create or replace function plait._store_search_values(p_jobs uuid[], p_definitions text[])
 returns void language plpgsql as $$
 begin

@@ -5,7 +5,7 @@
 --   raises   as enqueue_many
 --   called   users
 --
---   after                  jobs that must end first; the new job waits for them
+--   after                  jobs that must end first
 --   on_dependency_failure   `cancel` or `run`: whether it runs if one of `after` does not succeed
 --
 --   select plait.enqueue('send_mail', '{"to": "a@b.example"}',

@@ -4,9 +4,9 @@
 --   locks    idempotency keys, dedupe keys (both sorted), the tenant's row if it has a quota; with
 --            p_afters as _add_dependencies; node jobs as _start_node_job
 --   raises   PL001 bad argument, PL002 bad id, PL003 no such tenant, PL004 foreign tenant, PL005
---            quota, PL006 idempotency key with another payload, PL007 inactive definition, PL008 no
---            such job to wait for, PL010 for keys outside READ COMMITTED, PL016 when another open
---            transaction holds a key, a quota or a job to wait for
+--            quota exceeded, PL006 idempotency key used with another payload, PL007 inactive
+--            definition, PL008 no such job to wait for, PL010 for keys outside READ COMMITTED,
+--            PL016 when another open transaction holds a key, a quota or a job to wait for
 --   called   after_many, enqueue, _fire, signal_or_start, plait.store.jobs.enqueue_many,
 --            plait.store.jobs.enqueue_parts, users
 --
@@ -27,23 +27,22 @@
 --   p_correlation_ids      ids of your own to find jobs by
 --   p_source               `manual`, `event`, `schedule` or `system`
 --   p_in_transaction       false promises that the caller commits at once
---   p_afters               for each job the ids of the jobs that it waits for, as the text of an
---                          array
+--   p_afters               for each job, the ids of the jobs that it waits for, as an array literal
 --   p_on_dependency_failures   `cancel` or `run`
 --   p_wait_ms              milliseconds to wait for each lock before PL016, unless lock_timeout is
 --                          shorter
 --   p_defaults             {definition: {queue, priority, max_attempts}}, the defaults of the
 --                          caller's code, for definitions that no worker has registered yet
---   p_deadlines_s          seconds from its start time in which each job must have ended
+--   p_deadlines_s          seconds after its start time within which each job must end
 --
 --   select * from plait.enqueue_many(array[plait.uuidv7(), plait.uuidv7()], array['send_mail'],
 --     array['{"to": "a@b.example"}', '{"to": "c@d.example"}']);
 --
--- Missing arrays and null elements take the definition's defaults. An array with one element
--- (definition, tenant, queue, priority, max_attempts) stands for all jobs.
--- Ids come from the caller, so a call whose reply was lost can be sent again: jobs that exist
--- already are left alone. Returns a row only for jobs that were not created because an older one
--- holds their key.
+-- Missing arrays and null elements take the definition's defaults. A single element (definition,
+-- tenant, queue, priority, max_attempts) applies to all jobs.
+-- Ids come from the caller, so a call whose reply was lost can be repeated: existing jobs are left
+-- unchanged. Returns a row only for jobs that were not created because an older one holds their
+-- key.
 create or replace function plait.enqueue_many(
   p_ids              uuid[],
   p_definitions      text[],
@@ -93,7 +92,8 @@ begin
     if exists (select from unnest(p_tenants) t where t <> v_tenant) then
       raise exception 'this login may only act for its own tenant' using errcode = 'PL004';
     end if;
-    p_in_transaction := true;  -- whatever it passes: it must not hold locks that others need
+    p_in_transaction := true;  -- whatever the caller passes: it must not hold locks that others
+                               -- need
   elsif p_tenants is null then
     v_tenant := plait._tenant(null);
   elsif cardinality(p_tenants) = 1 then
@@ -151,7 +151,7 @@ begin
         perform plait._wake_workers(array[r.queue], p_in_transaction);
         return;
       exception when unique_violation then
-        null;  -- some exist already: the general path finds out which
+        null;  -- some exist already: the general path determines which
       end;
     end if;
   end if;
@@ -195,7 +195,7 @@ begin
       p_idempotency_keys => p_idempotency_keys, p_idempotency_ttls_s => p_idempotency_ttls_s,
       p_wait_ms => p_wait_ms) k loop
       v_ids := array_remove(v_ids, r.requested);
-      if p_afters is not null then  -- a dependent of the one waits for the other
+      if p_afters is not null then  -- a job that depends on the one waits for the other
         p_afters := array(select replace(a, r.requested::text, r.existing::text)
                           from unnest(p_afters) with ordinality u(a, n)
                           order by n);
@@ -210,8 +210,8 @@ begin
   end if;
 
   -- Insert without checking first. An id that exists was sent again, or belongs to another tenant,
-  -- which looks like any bad id: that is found only when it happens, because a check first, or ON
-  -- CONFLICT, costs every row.
+  -- which is reported like any invalid id. This is detected only when it happens, because checking
+  -- first, or ON CONFLICT, would make every insert slower.
   for v_pass in 1..2 loop
     begin
       select i.o_queues, i.o_metered, i.o_node_jobs into v_queues, v_metered, v_nodes

@@ -1,12 +1,14 @@
--- enqueue_one: enqueue one plain job on the shortest path: most calls need no more.
+-- enqueue_one: enqueue one plain job on the shortest path, which is enough for most calls.
 --
 --   moves    nothing -> queued
 --   locks    nothing
---   raises   PL004 for a login that may not; otherwise nothing: returns false without doing
---            anything if an option is special or wrong, and enqueue_many raises the error
+--   raises   PL004 for a login that is not trusted; otherwise nothing: returns false without doing
+--            anything if an option is invalid or not handled here, and enqueue_many raises the
+--            error
 --   called   plait.store.jobs.enqueue_one
 --
--- Few statements: each costs a waiting caller some microseconds, and many more on an idle server.
+-- It has few statements: each one costs a waiting caller some microseconds, and many more on an
+-- idle server.
 create or replace function plait.enqueue_one(
   p_id uuid, p_definition text, p_payload text, p_tenant uuid, p_queue text, p_priority int,
   p_max_attempts int

@@ -5,7 +5,7 @@
 --   raises   nothing
 --   called   analytics, failure_history, failures, fan_out_load, history, latency, search_jobs
 --
--- Infinity and the like mean the first or the last possible time.
+-- Infinite and out-of-range values become the first or the last possible time.
 create or replace function plait._clamp_time(p_at timestamptz) returns timestamptz
 language sql immutable parallel safe
 return greatest(

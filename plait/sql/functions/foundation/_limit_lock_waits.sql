@@ -5,9 +5,9 @@
 --   raises   nothing
 --   called   await_claims, enqueue_many, _insert_keys, _lock_tenant, _reserve_quota, set_queue
 --
--- Returns the previous value, to be restored by the caller. A shorter timeout of the session stays.
--- A caller that raises need not restore it: the setting ends with the (sub)transaction. Users'
--- transactions may hold the rows that an enqueue needs for any length of time.
+-- Returns the previous value, which the caller must restore, unless it raises: the setting ends
+-- with the (sub)transaction. If the session's timeout is shorter, it is kept. The limit is needed
+-- because a user's transaction may hold rows that an enqueue needs for any length of time.
 create or replace function plait._limit_lock_waits(p_ms int) returns text
 language plpgsql as $$
 declare

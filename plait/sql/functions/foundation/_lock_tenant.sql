@@ -1,7 +1,7 @@
--- _lock_tenant: serialize changes of a tenant's endpoints, or of its triggers.
+-- _lock_tenant: serialize changes to a tenant's endpoints, or to its triggers.
 --
 --   moves    nothing
---   locks    a row of plait.locks of this tenant and kind, for at most 2 s
+--   locks    the row of plait.locks for this tenant and kind, waiting at most 2 s
 --   raises   PL016 when another open transaction holds it
 --   called   set_endpoint, _set_trigger, set_trigger
 create or replace function plait._lock_tenant(p_tenant uuid, p_kind text) returns void

@@ -1,4 +1,4 @@
--- _uuid_floor: the least UUIDv7 of a point in time.
+-- _uuid_floor: the lowest UUIDv7 for a point in time.
 --
 --   moves    nothing
 --   locks    nothing

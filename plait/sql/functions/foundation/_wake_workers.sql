@@ -1,13 +1,13 @@
 -- _wake_workers: notify sleeping workers that these queues have work.
 --
 --   moves    nothing
---   locks    one of plait's own locks for each queue, tried: never waits
+--   locks    tries one of plait's own locks for each queue: never waits
 --   raises   nothing
 --   called   by more than a dozen functions
 --
--- NOTIFY takes a server-wide lock at commit. It is sent only if a worker sleeps, and by one of many
--- concurrent enqueuers: an enqueuer that misses the try-lock relies on the one that holds it, and a
--- worker polls again some milliseconds after it wakes.
+-- NOTIFY takes a server-wide lock at commit. It is sent only if a worker sleeps, and by only one of
+-- several concurrent enqueuers: an enqueuer that does not get the lock relies on the one that holds
+-- it, and a worker polls again some milliseconds after it wakes.
 -- p_always: notify without the try-lock. A user's own transaction may commit much later, and logins
 -- that are not plait's own must not hold the lock.
 create or replace function plait._wake_workers(p_queues text[], p_always boolean default null)

@@ -1,4 +1,4 @@
--- uuidv7: an id that sorts by its time, for callers in SQL.
+-- uuidv7: a new id that sorts by time, for callers in SQL.
 --
 --   moves    nothing
 --   locks    nothing
@@ -9,7 +9,7 @@
 --
 -- Uses the real clock, not plait.now(): an id tells rows apart and decides nothing.
 --
--- Postgres has its own from version 18 on; one definition serves all versions.
+-- Postgres 18 and later have their own uuidv7; one definition serves all versions.
 create or replace function plait.uuidv7() returns uuid
 language sql volatile parallel safe
 return encode(

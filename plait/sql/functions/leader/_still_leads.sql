@@ -1,15 +1,14 @@
 -- _still_leads: whether a worker's process has led ever since it claimed a job: the leader's fence.
 --
 --   moves    nothing
---   locks    the leader's row FOR SHARE, with p_hold: until this commits, no other process takes
---            over
+--   locks    with p_hold, the leader's row FOR SHARE: no other process takes over before the commit
 --   raises   nothing
 --   called   _lock_attempt, save_steps, _settle, _settle_tied, write_streams
 --
--- An expired lease does not matter while no other process has acquired it: the fence is the term,
--- and `since` is when it began. p_hold only if the transaction ends with the statement: a user's,
--- on a machine that hangs, would keep every process from leading. save_steps and write_streams do
--- not hold it.
+-- An expired lease does not matter until another process acquires it: the fence is the term, and
+-- `since` is when the term began. Use p_hold only if the transaction ends with the statement: a
+-- user's transaction on a machine that hangs would keep every process from leading. save_steps and
+-- write_streams do not hold the row.
 create or replace function plait._still_leads(
   p_worker int, p_claimed_at timestamptz, p_hold boolean default true
 ) returns boolean

@@ -6,8 +6,8 @@
 --   raises   nothing
 --   called   elect, rescue
 --
--- Called after an election with a new holder, and by rescue for rows that were locked then. Not an
--- attempt used: nothing says that it was the job's fault.
+-- Called when a new process has become the leader, and by rescue for rows that were locked then. It
+-- does not count as an attempt used, because the job may not be the cause.
 create or replace function plait._take_over_leader_jobs(p_now timestamptz) returns int
 language plpgsql set enable_seqscan = off as $$
 declare

@@ -1,15 +1,15 @@
 -- count_failures: count failures by error, from the jobs that changed since the last count.
 --
 --   moves    nothing
---   locks    one of plait's own locks, tried: of two processes, one counts
+--   locks    tries one of plait's own locks, so that only one of two processes counts
 --   raises   nothing
 --   called   plait.store.leader.count_failures
 --
 -- A change is a row that the transaction of the settle, retry or deletion has written
--- (failure_changes). It is visible when that transaction has committed, however late, and it is
--- counted and deleted by one transaction here: nothing is missed, and nothing is counted twice. A
--- change only names its job; what changed is read from the job's attempts, as they are now.
--- o_more: call again at once. o_took_s: how long it took; the caller waits twenty times that.
+-- (failure_changes). It becomes visible when that transaction commits, however late, and one
+-- transaction here counts and deletes it, so nothing is missed or counted twice. A change only
+-- names its job; the details are read from the job's current attempts.
+-- o_more: call again immediately. o_took_s: how long it took; the caller waits twenty times that.
 create or replace function plait.count_failures(
   p_limit int default 5000, out o_more boolean, out o_took_s float8
 )
@@ -82,7 +82,7 @@ begin
     into v_tenants, v_definitions, v_fingerprints, v_statuses, v_hours
     from d where d.failures = -1;
 
-  if v_tenants is not null then  -- the first or the newest of a group may be deleted
+  if v_tenants is not null then  -- the first or the newest failure of a group may have been deleted
     delete from plait.failure_hours h
       using unnest(v_tenants, v_definitions, v_fingerprints, v_statuses, v_hours)
         k(tenant_id, definition, fingerprint, status, hour)

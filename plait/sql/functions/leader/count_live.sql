@@ -1,7 +1,7 @@
 -- count_live: count the live jobs, for readers.
 --
 --   moves    nothing
---   locks    one of plait's own locks, tried: of two processes, one counts
+--   locks    tries one of plait's own locks, so that only one of two processes counts
 --   raises   nothing
 --   called   plait.store.leader.count_live
 --

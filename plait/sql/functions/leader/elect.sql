@@ -6,9 +6,9 @@
 --   raises   nothing
 --   called   plait.store.leader.elect
 --
--- The term grows with each new holder; it fences what a leader writes (_still_leads). The duties
--- are safe without it: election only saves the other processes the work. A process that resigns
--- while a leader's job still runs in it keeps the lease, and asks again.
+-- The term grows with each new holder; it fences the leader's writes (_still_leads). The duties are
+-- safe without it: election only avoids duplicate work. A process that resigns while it still runs
+-- a leader's job keeps the lease, and tries again later.
 create or replace function plait.elect(
   p_holder text, p_lease_s float8 default 10, p_resign boolean default false,
   out o_leads boolean, out o_term bigint, out o_holder text

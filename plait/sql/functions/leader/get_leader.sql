@@ -1,4 +1,4 @@
--- get_leader: the process that leads, and the address of its API. No row: none leads now.
+-- get_leader: the process that leads, and the address of its API. No row: no process leads.
 --
 --   moves    nothing
 --   locks    nothing
@@ -7,7 +7,7 @@
 --
 --   select holder, node, url from plait.get_leader();
 --
--- node is null if the leader's process runs no jobs.
+-- node is null if the process that leads runs no worker.
 create or replace function plait.get_leader()
 returns table (holder text, term bigint, since timestamptz, expires_at timestamptz, node text,
                url text, worker int)

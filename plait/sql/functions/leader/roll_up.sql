@@ -1,16 +1,16 @@
--- roll_up: count how attempts ended, for each minute; correct however late a transaction commits.
+-- roll_up: count how attempts ended, for each minute, even if transactions commit late.
 --
 --   moves    nothing
---   locks    one of plait's own locks, tried: of two processes, one counts
+--   locks    tries one of plait's own locks, so that only one of two processes counts
 --   raises   nothing
 --   called   plait.store.leader.roll_up
 --
--- A minute is counted again, as a whole, until it can't change any more: when every transaction
+-- A whole minute is counted again until it can't change any more, that is, until every transaction
 -- that may have read the clock within it has ended. A transaction that ends attempts has its id
--- before it reads the clock, so these are the ones with smaller ids than one that was assigned
--- after the minute (seen_xid). After a time without a leader the missing minutes are counted once,
--- an hour in each call.
--- o_more: call again at once. o_took_s: how long it took; the caller waits twenty times that.
+-- before it reads the clock, so these transactions have ids below seen_xid, which was assigned
+-- after the minute. After a time without a leader the missing minutes are counted once, one hour in
+-- each call.
+-- o_more: call again immediately. o_took_s: how long it took; the caller waits twenty times that.
 create or replace function plait.roll_up(out o_more boolean, out o_took_s float8)
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
@@ -39,7 +39,7 @@ begin
     perform plait._count_minutes(r.closed_to, v_to);
   end if;
   o_more := v_ended and v_to < date_trunc('minute', r.seen_at);
-  if not o_more then   -- and the current minutes, as far as is known
+  if not o_more then   -- and the current minutes, with the attempts so far
     perform plait._count_minutes(
       greatest(v_to, v_this - interval '2 minutes'), v_this + interval '1 minute');
   end if;

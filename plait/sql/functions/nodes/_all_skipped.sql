@@ -1,4 +1,4 @@
--- _all_skipped: whether all ended children of a fan-out that succeeded were skipped. For node jobs.
+-- _all_skipped: whether all successful children of a node job's fan-out were skipped.
 --
 --   moves    nothing
 --   locks    nothing

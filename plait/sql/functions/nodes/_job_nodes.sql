@@ -1,12 +1,12 @@
--- _job_nodes: the nodes of a node job and their outcomes; if it was retried, of the last set.
+-- _job_nodes: the nodes of a node job and their outcomes; after a retry, the latest set.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   gather_nodes, job_nodes
 --
--- A fork has those of the job that it was forked from. late: the part had not ended when the job
--- was decided, so its outcome changed nothing.
+-- A fork has the nodes of its source job. late: the part had not ended when the job was decided, so
+-- its outcome changed nothing.
 create or replace function plait._job_nodes(p_job uuid)
 returns table (
   node text, job_id uuid, definition text, status text, attempt int, late boolean, result text,

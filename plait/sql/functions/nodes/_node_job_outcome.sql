@@ -1,4 +1,4 @@
--- _node_job_outcome: the outcome of a node job when its parts have ended; null: the leader acts.
+-- _node_job_outcome: the outcome of a node job whose parts have ended; null: the leader acts.
 --
 --   moves    nothing
 --   locks    nothing

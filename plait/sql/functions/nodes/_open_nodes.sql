@@ -5,8 +5,8 @@
 --   raises   PL005 quota
 --   called   open_nodes, _start_node_job
 --
--- The set is every node with a living worker that does not drain, serves the queue and has the
--- definition. Returns null if these are fewer than the quorum.
+-- The set consists of every node with a live worker that is not draining, serves the queue and has
+-- the definition. Returns null if the set is smaller than the quorum.
 create or replace function plait._open_nodes(
   p_now timestamptz, p_job plait.jobs, p_metered boolean, p_attempt int, p_seq int, p_always boolean
 ) returns uuid

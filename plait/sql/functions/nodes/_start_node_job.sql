@@ -1,12 +1,12 @@
--- _start_node_job: a node job that was just enqueued waits for its parts.
+-- _start_node_job: start the parts of a node job that was just enqueued; the job waits for them.
 --
 --   moves    waiting -> queued, for the leader, if there are too few nodes
 --   locks    as _open_nodes
 --   raises   as _open_nodes
 --   called   enqueue_many
 --
--- With too few nodes, the leader starts the parts later. The first attempt of such a job is one
--- that never ran, so that the worker that claims it looks for the nodes' step.
+-- If there are too few nodes, the leader starts the parts later. The first attempt of such a job is
+-- one that never ran, so that the worker that claims it reads its steps.
 create or replace function plait._start_node_job(p_now timestamptz, p_jobs uuid[], p_always boolean)
 returns void language plpgsql as $$
 declare

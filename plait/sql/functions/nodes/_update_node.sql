@@ -1,7 +1,7 @@
--- _update_node: update a node's state after one of its workers stopped, was lost or drains.
+-- _update_node: update a node's state after one of its workers stopped, was lost or began to drain.
 --
 --   moves    nothing
---   locks    the node's row: a worker that registers at the same time is waited for, and seen
+--   locks    the node's row: it waits for a worker that registers at the same time, and sees it
 --   raises   nothing
 --   called   after_restore, drain, leave, rescue
 create or replace function plait._update_node(p_node text, p_state text) returns void

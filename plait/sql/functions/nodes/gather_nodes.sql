@@ -5,7 +5,7 @@
 --   raises   nothing
 --   called   plait.store.nodes.gather_nodes
 --
--- The same each time it is called.
+-- Returns the same rows each time.
 create or replace function plait.gather_nodes(p_job uuid)
 returns table (
   node text, job_id uuid, definition text, status text, attempt int, late boolean, result text,

@@ -7,8 +7,8 @@
 --
 --   select name, state, leads from plait.list_nodes();
 --
--- A node is `lost` as soon as its last lease has expired, even before the leader has noticed. open:
--- parts of node jobs that wait for the node or run on it.
+-- A node is `lost` as soon as its last lease has expired, even if no worker has been declared lost
+-- yet. open: the number of parts of node jobs that wait for the node or run on it.
 create or replace function plait.list_nodes()
 returns table (
   name text, state text, leads boolean, url text, version text, labels text, workers int,

@@ -6,9 +6,9 @@
 --            sends it again; as _open_nodes
 --   called   plait.store.nodes.open_nodes
 --
--- It was scheduled for later, or there were too few nodes. Returns suspended, none if there are too
--- few nodes, stale when the lease is lost, or canceled when the job was asked to stop. May be sent
--- again.
+-- The job was scheduled for later, or there were too few nodes. Returns suspended, none if there
+-- are still too few nodes, stale when the lease is lost, or canceled when the job was asked to
+-- stop. The call can be repeated.
 create or replace function plait.open_nodes(p_worker int, p_job uuid, p_attempt int, p_seq int)
 returns text language plpgsql security definer set search_path = plait, pg_temp
 set enable_seqscan = off set lock_timeout = '500ms' as $$

@@ -1,14 +1,13 @@
--- _add_dependencies: new jobs wait for other jobs to succeed.
+-- _add_dependencies: make new jobs wait for other jobs to succeed.
 --
 --   moves    waiting -> queued, if all have succeeded already; -> canceled, if one has failed
---   locks    live rows of the jobs that are waited for, in id order: none of them ends until this
---            commits
---   raises   PL001 for a job that waits for one that does not come before it, PL008 if a job does
---            not exist
+--   locks    live rows of the jobs that are waited for, in id order, so that none of them ends
+--            before this commits
+--   raises   PL001 for a job that waits for itself or a later one, PL008 if a job does not exist
 --   called   enqueue_many
 --
--- A job's dependencies are a fan-out of its own, with other jobs in place of children. Its depth is
--- below 0, and below that of the jobs that it waits for, because their ends cascade to it.
+-- A job's dependencies are stored as a fan-out of the job, with other jobs instead of children. Its
+-- depth is below 0, and below that of the jobs that it waits for, because their ends cascade to it.
 create or replace function plait._add_dependencies(
   p_now timestamptz, p_ids uuid[], p_policies text[]
 ) returns void
@@ -23,7 +22,7 @@ begin
   perform from plait.live l
   where (l.job_id, l.tenant_id) in (
     select u, j.tenant_id from plait.jobs j cross join unnest(j.after) u where j.id = any(p_ids))
-  -- of this tenant alone: another tenant's is rejected below, without waiting for it
+  -- only this tenant's: another tenant's job is rejected below, without waiting for it
   order by l.job_id
   for no key update;
   for r in
@@ -45,8 +44,8 @@ begin
     if found then
       raise exception 'there is no job % to wait for', v_bad using errcode = 'PL008';
     end if;
-    -- Of jobs that are enqueued together each waits only for earlier ones: so there are no cycles,
-    -- and their outcomes are known.
+    -- Jobs that are enqueued together may wait only for earlier ones, so there are no cycles, and
+    -- the outcomes of the earlier ones are known.
     select u into v_bad
     from unnest(r.after) u
     join plait.jobs j on j.id = u

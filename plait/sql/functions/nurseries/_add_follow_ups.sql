@@ -6,7 +6,7 @@
 --            final
 --   called   after, after_many
 --
--- Everything is checked here: nothing may fail when they are enqueued, because that would stop the
+-- Everything is validated here: enqueueing them later must not fail, because that would keep the
 -- job from succeeding.
 create or replace function plait._add_follow_ups(
   p_job plait.jobs, p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[],

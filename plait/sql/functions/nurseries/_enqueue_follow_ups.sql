@@ -1,4 +1,4 @@
--- _enqueue_follow_ups: a job has succeeded: enqueue its follow-ups, in the same transaction.
+-- _enqueue_follow_ups: enqueue a job's follow-ups in the transaction in which it succeeds.
 --
 --   moves    nothing -> queued | scheduled
 --   locks    the tenant's row SKIP LOCKED, if it has a quota; dedupe keys, sorted, each for at most
@@ -8,8 +8,9 @@
 --   called   _enqueue_late_follow_ups, _make_final
 --
 -- Nothing here waits for a user's transaction. While one holds the quota, follow-ups do not count
--- toward it. While one has enqueued a job with the same dedupe key and is open, it is not known
--- whether that job will exist: the follow-up is late, and _enqueue_late_follow_ups tries again.
+-- toward it. While an open transaction has enqueued a job with the same dedupe key, it is not known
+-- whether that job will exist. The follow-up is then marked late, and _enqueue_late_follow_ups
+-- tries again.
 create or replace function plait._enqueue_follow_ups(p_job uuid, p_tenant uuid) returns void
 language plpgsql as $$
 declare

@@ -14,7 +14,7 @@ begin
     where u.late
     order by u.job_id, u.id limit p_limit for update skip locked
   loop
-    -- a second one of the same job finds nothing to do
+    -- a second follow-up of the same job finds nothing left to do
     perform plait._enqueue_follow_ups(r.job_id, r.tenant_id);
   end loop;
 end $$;

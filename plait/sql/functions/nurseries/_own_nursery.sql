@@ -1,7 +1,7 @@
--- _own_nursery: the nursery of a job as a whole, which has the job's id; created when first needed.
+-- _own_nursery: the nursery of a job as a whole, which has the job's id; created on first use.
 --
 --   moves    nothing
---   locks    the job's live row, when it is made
+--   locks    the job's live row, when the nursery is created
 --   raises   PL009 when the job is final
 --   called   _add_follow_ups, open_nursery, spawn, spawn_many
 create or replace function plait._own_nursery(p_job plait.jobs) returns void

@@ -3,12 +3,13 @@
 --   moves    nothing -> queued | scheduled; -> waiting, in a serial nursery, until it is their turn
 --   locks    the parent's live row, so that it does not end before this commits; the nursery's row,
 --            so that it can't be decided meanwhile; the tenant's row if it has a quota; dedupe keys
---   raises   PL001 bad argument, PL002 bad id, PL005 quota, PL007 inactive definition, PL008 no
---            such nursery, PL009 when the parent is final, the nursery closed or nesting forbidden,
---            PL016 when another open transaction holds a key or the quota
+--   raises   PL001 bad argument, PL002 bad id, PL005 quota exceeded, PL007 inactive definition,
+--            PL008 no such nursery, PL009 when the parent is final, the nursery closed or nesting
+--            forbidden, PL016 when another open transaction holds a key or the quota
 --   called   spawn, spawn_many
 --
--- Returns their ids, in order; if an older job holds a dedupe key, that job's id.
+-- Returns the ids of the children, in order. If an older job holds a child's dedupe key, that job's
+-- id is returned instead.
 create or replace function plait._spawn(
   p_parent plait.jobs, p_nursery uuid, p_ids uuid[], p_definitions text[], p_payloads text[],
   p_queues text[], p_priorities int[], p_max_attempts int[], p_timeouts_s float8[],
@@ -44,7 +45,7 @@ begin
     raise exception 'a workflow must be at most 1000 levels deep' using errcode = 'PL001';
   end if;
 
-  -- an update, not a lock: a settle that waits for it must read the row again
+  -- an update and not only a lock, so that a settle that waits for the row reads it again
   if p_in_transaction then
     update plait.live set tied = true where job_id = p_parent.id;
   else

@@ -6,8 +6,8 @@
 --   raises   nothing
 --   called   _fan_in, rescue, resume_missed, retry_tree
 --
--- Called when the child before it has ended, and by rescue if the next one was locked then. While
--- the next one is locked it is nobody's turn: no child is skipped.
+-- Called when the previous child has ended, and by rescue if the next one was locked then. While
+-- the next one is locked, no child has its turn, so none is skipped.
 create or replace function plait._start_next_serial_child(p_fan_out plait.fan_outs) returns void
 language plpgsql set enable_seqscan = off as $$
 declare

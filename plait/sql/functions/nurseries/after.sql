@@ -10,8 +10,8 @@
 --
 --   select plait.after(:'job', 'analyze_tables', dedupe_key => 'analyze_tables');
 --
--- The follow-up is enqueued exactly once. Returns its future id; if another job holds its dedupe
--- key by then, no job gets this id.
+-- The follow-up is enqueued exactly once. Returns the id that it will have. If another job holds
+-- its dedupe key by then, no job gets this id.
 create or replace function plait.after(
   job uuid, definition text, payload json default '{}', tenant text default null,
   queue text default null, priority int default null, max_attempts int default null,

@@ -6,9 +6,9 @@
 --            sends it again; as _add_follow_ups
 --   called   plait.store.nurseries.after_many
 --
--- p_always: they run whatever the outcome: jobs that depend on this one, with on_dependency_failure
--- = run, which exist from now on. o_status is ready, stale when the lease is lost, or canceled when
--- the job was asked to stop. May be sent again.
+-- p_always: they run whatever the job's outcome. Such follow-ups are created now, as jobs that
+-- depend on this one with on_dependency_failure = run. o_status is ready, stale when the lease is
+-- lost, or canceled when the job was asked to stop. The call can be repeated.
 create or replace function plait.after_many(
   p_worker int, p_job uuid, p_attempt int, p_name text, p_occurrence int, p_seq int, p_hash text,
   p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[] default null,

@@ -2,8 +2,8 @@
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL003 and PL004 for a tenant; a job that does not exist, or is another tenant's, has
---            none
+--   raises   PL003 and PL004 for a tenant; nothing for a job that does not exist or is another
+--            tenant's: returns false
 --   called   plait.store.nurseries.has_pending_children, users
 --
 --   job   the parent

@@ -7,8 +7,8 @@
 --
 --   select plait.job_info(:'job');
 --
--- Each job writes only its own info; it is merged when it is read. If several attempts of one job
--- set a key, the last one wins.
+-- Each job writes only its own info, which is merged on reading. If several attempts of a job set
+-- the same key, the last one wins.
 create or replace function plait.job_info(
   p_job uuid, p_tenant uuid default null, p_all boolean default false
 ) returns jsonb
@@ -44,7 +44,7 @@ begin
         case when jsonb_typeof(s.info) = 'object' then s.info else '{}' end) e
       order by e.key, s.attempt desc) k
   ), shown as (
-    -- A key of a job that an ancestor in this workflow sets too is ignored.
+    -- A job's key is ignored if an ancestor in this workflow sets it too.
     select s.key, s.value
     from said s
     where not exists (

@@ -5,8 +5,9 @@
 --   raises   PL004 for a foreign tenant; nothing for a job that does not exist
 --   called   job_history, plait.store.nurseries.list_dependencies
 --
--- After p_after, until p_bytes of results are reached: at least one row. p_last: only the last one,
--- which a chain passes on. Jobs that retention has deleted are left out.
+-- A page begins after p_after and ends when its results reach p_bytes; it has at least one row.
+-- p_last: return only the last dependency, whose result a chain passes on. Jobs that retention has
+-- deleted are left out.
 create or replace function plait.list_dependencies(
   p_job uuid, p_tenant uuid default null, p_after int default -1, p_last boolean default false,
   p_bytes int default 8388608

@@ -3,11 +3,11 @@
 --   moves    nothing
 --   locks    the job's live row: its fence
 --   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
---            sends it again; PL009 when its own parent forbids it children
+--            sends it again; PL009 when its parent does not allow it to have children
 --   called   plait.store.nurseries.open_nursery
 --
--- Returns ready, stale when the lease is lost, or canceled when the job was asked to stop. May be
--- sent again.
+-- Returns ready, stale when the lease is lost, or canceled when the job was asked to stop. The call
+-- can be repeated.
 create or replace function plait.open_nursery(
   p_worker int, p_job uuid, p_attempt int, p_nursery uuid, p_name text, p_occurrence int, p_seq int,
   p_serial boolean, p_stop boolean, p_nested boolean, p_cancel_on_parent_failure boolean,
@@ -28,7 +28,7 @@ begin
     raise exception 'job % may not have children: its parent does not allow it (allow_nested)',
       p_job using errcode = 'PL009';
   end if;
-  -- if an error leaves the block, the job still waits for its open children
+  -- if an error interrupts the block, the job still waits for its open children
   perform plait._own_nursery(j);
   insert into plait.fan_outs (
     id, tenant_id, parent_id, root_id, created_at, depth, total, needed, early, streamed, nested,

@@ -3,20 +3,19 @@
 --   moves    as _spawn
 --   locks    as _spawn; the sibling's live row FOR SHARE, with an attempt
 --   raises   as _spawn; PL001 without a parent, PL003 and PL004 for a tenant, PL008 when the caller
---            has no such job, PL009 when it is final, or when it does not run as this attempt any
---            more
+--            has no such job, PL009 when it is final, or no longer runs as this attempt
 --   called   users
 --
---   parent       the parent. Give either this or `sibling_of`
+--   parent       the parent. Pass either this or `sibling_of`
 --   sibling_of   a child whose parent gets the new child
---   attempt      the running attempt of that job; it fails with PL009 if another one runs by now
+--   attempt      the running attempt of that job. The call fails with PL009 if it no longer runs
 --
 --   select plait.spawn('refresh_batch', '{"ids": [1, 2, 3]}', parent => :'job', priority => 20);
 --   select plait.spawn('refresh_batch', '{"ids": [4]}', sibling_of => :'child');
 --
 -- For stored procedures, table triggers and other languages. Returns the child's id. With `attempt`
--- the call is fenced: a caller that lost the lease spawns nothing. The parent can't become final
--- before this commits.
+-- the call is fenced: a caller that has lost the lease cannot spawn a child. The parent can't
+-- become final before the transaction commits.
 create or replace function plait.spawn(
   definition text, payload json default '{}', parent uuid default null,
   sibling_of uuid default null, attempt int default null, tenant text default null,

@@ -6,10 +6,10 @@
 --            sends it again; as _spawn; PL009 for siblings of a job that has no parent
 --   called   plait.store.nurseries.spawn_many
 --
--- o_status is ready, stale when the lease is lost, or canceled when the job was asked to stop. May
--- be sent again. The checkpoint stores which of them are older jobs, by position, so that a replay
--- gets the same. p_nursery: one that the job has opened; null is its own, which keeps the job from
--- being final until all children in it have ended.
+-- o_status is ready, stale when the lease is lost, or canceled when the job was asked to stop. The
+-- call can be repeated. The checkpoint stores which children are older jobs, by position, so that a
+-- replay gets the same ids. p_nursery: a nursery that the job has opened; null: the job's own,
+-- which keeps the job from becoming final until all children in it have ended.
 create or replace function plait.spawn_many(
   p_worker int, p_job uuid, p_attempt int, p_nursery uuid, p_sibling boolean,
   p_name text, p_occurrence int, p_seq int, p_hash text,

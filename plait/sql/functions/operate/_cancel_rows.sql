@@ -2,12 +2,12 @@
 --
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested; or as
 --            _cancel_with_grace
---   locks    live rows SKIP LOCKED, in id order; dedupe keys; then as _fan_in; with p_free no row
---            that another transaction holds
+--   locks    live rows SKIP LOCKED, in id order; dedupe keys; then as _fan_in; with p_free, only
+--            rows that no other transaction holds
 --   raises   nothing
 --   called   _cancel_remaining, cancel_tree
 --
--- _cancel_remaining passes p_free; cancel_tree, a user's call, waits for fan-outs.
+-- _cancel_remaining passes p_free. cancel_tree, which users call, waits for fan-outs.
 create or replace function plait._cancel_rows(
   p_now timestamptz, p_jobs uuid[], p_reason text, p_error text, p_free boolean default false,
   out o_canceled uuid[], out o_asked int
@@ -24,7 +24,7 @@ begin
                   from plait.live l
                   where l.job_id = any(p_jobs) and l.cancel_requested is null
                     and l.cancel_by is null
-                  -- a running job may continue to save its steps
+                  -- a running job may still save its steps
                   order by l.job_id
                   for no key update skip locked);
   v_gently := plait._cancel_with_grace(p_jobs, p_now, p_error);

@@ -1,14 +1,13 @@
--- _cancel_with_grace: ask started jobs with a grace period (cancel_grace_s) to stop; return those.
+-- _cancel_with_grace: ask started jobs with a grace period (cancel_grace_s) to stop; return them.
 --
---   moves    scheduled | waiting -> queued: the handler is to receive the cancellation, in any
---            state
+--   moves    scheduled | waiting -> queued, so that the handler receives the cancellation
 --   locks    the caller holds the live rows
 --   raises   nothing
 --   called   cancel, _cancel_rows
 --
--- The worker learns of it with its next round trip, or when the job would wait (await_steps);
--- rescue ends the job after its grace period. A job whose handler has returned and that only waits
--- for its children is not asked, nor one whose turn has not come.
+-- The worker receives the cancellation with its next round trip, or when the job would wait
+-- (await_steps). rescue ends the job after its grace period. A job that only waits for its children
+-- after its handler has returned is not asked to stop, and neither is one whose turn has not come.
 create or replace function plait._cancel_with_grace(p_jobs uuid[], p_now timestamptz, p_reason text)
 returns uuid[] language plpgsql set enable_seqscan = off as $$
 declare

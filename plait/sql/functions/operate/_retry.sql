@@ -1,15 +1,16 @@
 -- _retry: make a final job live again. The log records the retry as an attempt that never ran.
 --
---   moves    failed | dead_letter | canceled | skipped -> queued | scheduled; -> waiting, in a
---            serial nursery until its turn, or until a job that it depends on ends again
+--   moves    failed | dead_letter | canceled | skipped -> queued | scheduled; -> waiting, for its
+--            turn in a serial nursery, or for a dependency that runs again
 --   locks    the caller holds the job's row; live rows of jobs that it depends on; the tenant's row
 --            if it has a quota; its dedupe key
---   raises   PL005 quota, PL009 when it is not final or has succeeded, PL013 when another job holds
---            its dedupe key
+--   raises   PL005 quota exceeded, PL009 when it is not final or has succeeded, PL013 when another
+--            job holds its dedupe key
 --   called   retry, retry_tree
 --
 -- All its attempts are available again. Its steps are dropped (always if its handler has received a
--- cancellation), or kept except a last one that failed: that one would only fail again.
+-- cancellation), or kept, except the last one if it failed: its stored error would only be raised
+-- again.
 create or replace function plait._retry(
   p_job plait.jobs, p_now timestamptz, p_run_at timestamptz, p_max_attempts int,
   p_drop_steps boolean
@@ -21,7 +22,7 @@ declare
   v_turn    boolean := exists (
     select from plait.fan_outs f where f.id = p_job.fan_out_id and f.serial);
   v_state   plait.status;
-  v_await   uuid[];   -- jobs that it depends on, and that are live again
+  v_await   uuid[];   -- jobs that it depends on and that are live again
   v_after   uuid;
   v_metered boolean;
   s         plait.steps;
@@ -58,8 +59,8 @@ begin
                    where l.job_id = any(p_job.after)
                    order by l.job_id for no key update);
   if cardinality(v_await) > 0 then
-    -- Dependencies that run again are waited for; those that failed for good the operator overrules
-    -- by this retry.
+    -- The job waits for dependencies that run again. By retrying it, the operator overrules those
+    -- that have failed.
     update plait.fan_outs set
       succeeded = total - cardinality(v_await), failed = 0, canceled = 0, decided_at = null,
       decision = null, decided_ended = null, left_open = null, waited_for = total
@@ -68,7 +69,7 @@ begin
     insert into plait.dependencies (on_id, fan_out_id, tenant_id)
     select a, v_after, p_job.tenant_id
     from unnest(v_await) a
-    on conflict do nothing;  -- exists if this job was canceled before the other ended
+    on conflict do nothing;  -- the row exists if this job was canceled before its dependency ended
     update plait.live set tied = true where job_id = any(v_await) and not tied;
   end if;
   v_state := case when v_turn or v_after is not null then 'waiting'
@@ -127,7 +128,7 @@ begin
     -- a follower sees the new items after the old ones
     update plait.streams set items = 0, bytes = 0, closed = false where job_id = p_job.id;
     delete from plait.follow_ups where job_id = p_job.id;  -- the new run requests them again
-    -- Nobody will read their outcomes.
+    -- Their outcomes will never be read.
     update plait.fan_outs set decided_at = p_now, decision = 'failed', decided_ended = total
       where parent_id = p_job.id and strategy = 'nursery' and decided_at is null and id <> p_job.id;
     update plait.fan_outs set cancel_due = true

@@ -9,13 +9,13 @@
 --
 --   select * from plait.after_restore();
 --
--- A worker of the old database learns with its next call that its lease is void; its jobs are
+-- The next call of a worker of the old database fails, because its lease is void. Its jobs are
 -- queued again, which does not count as an attempt used. Worker ids and the term continue far above
--- all that the old database can have assigned since the backup, so that no old process is taken for
--- a new one. Schedules skip every instant up to p_until: those jobs may have run since the backup.
--- Sessions end.
+-- any that the old database can have assigned since the backup, so that no old process can be
+-- mistaken for a new one. Schedules skip every instant up to p_until, because those jobs may have
+-- run since the backup. Browser sessions end.
 --
--- Stored transaction ids mean nothing here, and are cleared.
+-- Stored transaction ids have no meaning on the new server, and are cleared.
 create or replace function plait.after_restore(
   p_until timestamptz default null, out o_workers int, out o_jobs int, out o_schedules int
 )

@@ -1,4 +1,4 @@
--- cancel: cancel a job: one that is not running becomes final now, a running one is asked to stop.
+-- cancel: cancel a job. If it is running it is asked to stop; otherwise it becomes final now.
 --
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
 --   locks    the job's live row, then as _fan_in
@@ -9,10 +9,11 @@
 --
 --   select plait.cancel(:'job', p_reason => 'the order was withdrawn');
 --
--- Returns the job's status afterwards; a final job keeps its own. If a running job succeeds after
--- the request, it has succeeded; every other outcome becomes canceled. The leader ends a job whose
+-- Returns the job's new status; a final job keeps its status. If a running job succeeds after the
+-- request, the success counts; every other outcome becomes canceled. The leader ends a job whose
 -- handler does not stop within the grace period. A started job whose definition has a cancel grace
--- (_cancel_with_grace) is asked to stop in any state: its handler may clean up.
+-- (_cancel_with_grace) is asked to stop even if it is not running, so that its handler can clean
+-- up.
 create or replace function plait.cancel(
   p_job uuid, p_tenant uuid default null, p_reason text default null
 ) returns text

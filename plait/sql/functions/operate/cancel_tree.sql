@@ -11,11 +11,11 @@
 --   select * from plait.cancel_tree(:'job');
 --
 -- Returns how many jobs were canceled, how many running ones were asked to stop, and in o_left how
--- many rows other transactions hold: call again while it is not 0.
+-- many rows other transactions hold. Call it again until o_left is 0.
 --
--- Lists the jobs that are live and not asked to stop, repeatedly, until there are none. A job that
--- fans out holds its own row, and is rejected once it is asked to stop: so either its children
--- exist when its row is locked here, or they never will.
+-- It lists live jobs that are not asked to stop yet, repeatedly, until there are none. A job that
+-- fans out locks its own row, and may not fan out once it is asked to stop. So when its row is
+-- locked here, either its children exist already, or they never will.
 create or replace function plait.cancel_tree(
   p_job uuid, p_tenant uuid default null, p_reason text default null, out o_canceled int,
   out o_asked int, out o_left int

@@ -1,4 +1,4 @@
--- reschedule: change the start time or the number of attempts. Retries a final job at that time.
+-- reschedule: change a job's start time or maximum number of attempts; retries a final job.
 --
 --   moves    scheduled | queued -> scheduled | queued; failed | dead_letter | canceled | skipped as
 --            retry
@@ -7,7 +7,7 @@
 --   called   plait.store.jobs.reschedule, users
 --
 --   p_run_at         start time. Default: unchanged
---   p_max_attempts   maximum number of attempts, more than are used. Default: unchanged
+--   p_max_attempts   maximum number of attempts; must be more than it has used. Default: unchanged
 --
 --   select plait.reschedule(:'job', p_run_at => plait.now() + interval '1 hour');
 create or replace function plait.reschedule(
@@ -43,7 +43,7 @@ begin
     raise exception 'this job has used % attempts: max_attempts must be greater',
       v_live.failed_attempts using errcode = 'PL001';
   end if;
-  v_now := plait.now();  -- it may have waited for the lock
+  v_now := plait.now();  -- this call may have waited for the lock
   v_state := case when p_run_at > v_now then 'scheduled'
                   when p_run_at is null then v_live.state
                   else 'queued' end;

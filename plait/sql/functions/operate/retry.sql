@@ -3,8 +3,9 @@
 --   moves    failed | dead_letter | canceled | skipped -> queued | scheduled
 --   locks    the job's row, and its root's (retention skips them, a second operator waits); then as
 --            _retry; then its fan-out
---   raises   PL001 bad argument, PL005 quota, PL008 no such job, PL009 when it is not final or has
---            succeeded, or when its fan-out is decided, PL013 when another job holds its dedupe key
+--   raises   PL001 bad argument, PL005 quota exceeded, PL008 no such job, PL009 when it is not
+--            final or has succeeded, or when its fan-out is decided, PL013 when another job holds
+--            its dedupe key
 --   called   reschedule, plait.store.jobs.retry, users
 --
 --   p_run_at         start time. Default: now
@@ -13,7 +14,7 @@
 --
 --   select plait.retry(:'failed_job');
 --
--- `attempt` continues to grow, `failed_attempts` starts again. Returns the job's status.
+-- `attempt` continues to grow; `failed_attempts` is reset to 0. Returns the job's status.
 create or replace function plait.retry(
   p_job uuid, p_tenant uuid default null, p_run_at timestamptz default null,
   p_max_attempts int default null, p_steps text default 'keep'

@@ -3,18 +3,18 @@
 --   moves    failed | dead_letter | canceled -> queued
 --   locks    the root's row and those of failed jobs; all fan-outs of the workflow, deepest first;
 --            then as _retry
---   raises   PL001 bad argument, PL005 quota, PL008 no such job, PL009 when the root is not final
---            or has succeeded, or is no root
+--   raises   PL001 bad argument, PL005 quota exceeded, PL008 no such job, PL009 when the job is not
+--            a root, is not final or has succeeded
 --   called   plait.store.jobs.retry_tree, users
 --
 --   p_job   id of the root
 --
 --   select plait.retry_tree(:'failed_job');
 --
--- Returns how many jobs run. If a job's last step is a fan-out or nursery that failed, that is open
--- again, and so are the job's own nursery and nurseries that an error left: their children that did
--- not succeed run again; the results of the others stand. Streamed fan-outs start anew: their order
--- was read.
+-- Returns how many jobs run again. If a job's last step is a fan-out or nursery that failed, it is
+-- opened again, and so are the job's own nursery and nurseries that an error interrupted. Their
+-- children that did not succeed run again; the results of the others are kept. Streamed fan-outs
+-- start from scratch, because the handler has read the order in which their children ended.
 create or replace function plait.retry_tree(p_job uuid, p_tenant uuid default null) returns int
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
 declare
@@ -63,7 +63,7 @@ begin
         where job_id = j.id and fan_out_id = f.id and kind = 'fan_out';
         delete from plait.steps where job_id = j.id and fan_out_id = f.id and kind = 'join';
         v_next := v_next || plait._unsuccessful_children(f);
-        if f.serial and f.turn is null then  -- otherwise one still runs
+        if f.serial and f.turn is null then  -- otherwise a child still runs
           v_serial := v_serial || f.id;
         end if;
       end loop;

@@ -1,12 +1,13 @@
--- _attempts_used: how many attempts of a job count against max_attempts, with the one under way.
+-- _attempts_used: how many attempts count against max_attempts, including the current one.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   changes, _job_nodes, job_tree, list_children
 --
--- As plait.job shows it. p_live: the attempt in its live row; null: it is final. p_last: its last
--- attempt. Most jobs were started once at most: for these nothing is read.
+-- The same number as in plait.job. p_live: the attempt in the job's live row; null: it is final.
+-- p_last: its last attempt. For jobs that were started at most once, which are most jobs, nothing
+-- is read.
 create or replace function plait._attempts_used(p_job uuid, p_live int, p_last plait.attempts)
 returns int language sql stable as $$
   select case when p_live = 0 then 0

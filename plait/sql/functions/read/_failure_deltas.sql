@@ -5,9 +5,9 @@
 --   raises   nothing
 --   called   count_failures, failure_group, failure_history, failure_workers, failures, overview
 --
--- failures is 1 for a failure that is not in the log, 0 for one whose job was retried since, -1 for
--- one whose job was deleted. jobs is the change of the number of jobs that have failed now. Calling
--- it again for a job that did not change returns nothing, so a job may be named too often.
+-- failures: 1 for a failure that is not in the log, 0 for one whose job was retried since, -1 for
+-- one whose job was deleted. jobs: the change in the number of failed jobs. A job that did not
+-- change returns no rows, so a job may be passed more often than necessary.
 create or replace function plait._failure_deltas(p_jobs uuid[])
 returns table (
   tenant_id uuid, definition text, fingerprint text, status plait.status, finished_at timestamptz,

@@ -5,8 +5,8 @@
 --   raises   nothing
 --   called   _payload_matches, _store_search_values
 --
--- A key of the payload itself comes first. A value that text can't hold (\u0000, half a character)
--- is null.
+-- A top-level key with this name takes precedence over a path. A value that text can't hold
+-- (\u0000, a lone surrogate) is null.
 create or replace function plait._payload_value(p_payload json, p_key text) returns text
 language plpgsql immutable as $$
 begin

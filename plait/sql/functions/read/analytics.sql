@@ -1,4 +1,4 @@
--- analytics: how a tenant's jobs of a time range went, by definition, from the newest p_scan jobs.
+-- analytics: outcomes and times of a tenant's jobs in a time range, by definition.
 --
 --   moves    nothing
 --   locks    nothing
@@ -7,12 +7,12 @@
 --
 --   p_from   start of the range. Default: a day before its end
 --   p_to     end of the range. Default: now
---   p_scan   most jobs to read
+--   p_scan   maximum number of jobs to read
 --
 --   select definition, jobs, failed, run_p95_s from plait.analytics();
 --
--- Reads at most p_scan jobs, however many there are; `complete` is true if these are all jobs of
--- the range. wait_…: from the enqueue to the first start. run_…: the last attempt.
+-- Reads at most the newest p_scan jobs; `complete` is true if these are all jobs in the range.
+-- wait_…: from the enqueue to the first start. run_…: the run time of the last attempt.
 create or replace function plait.analytics(
   p_tenant uuid default null, p_from timestamptz default null, p_to timestamptz default null,
   p_scan int default 10000
@@ -25,7 +25,7 @@ set enable_mergejoin = off set enable_hashjoin = off as $$
 #variable_conflict use_column
 declare
   v_tenant uuid := plait._tenant(p_tenant);
-  v_shift  interval := clock_timestamp() - plait.now();  -- clock: ids are made by the physical one
+  v_shift  interval := clock_timestamp() - plait.now();  -- clock: ids come from the real clock
   v_to     timestamptz := plait._clamp_time(coalesce(p_to, plait.now()));
   v_from   timestamptz := plait._clamp_time(coalesce(p_from, v_to - interval '1 day'));
   v_scan   int := least(greatest(p_scan, 1), 100000);

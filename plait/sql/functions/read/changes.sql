@@ -5,14 +5,14 @@
 --   raises   nothing
 --   called   plait.store.changes.changes
 --
--- One call serves all viewers, and NOTIFY is not needed (T109). It reads new rows where they lie
--- together: the youngest ids, the running rows, and the end of the log of attempts, which a BRIN
--- index finds; and jobs that became queued (promoted, resumed) from the ends of the queues, of the
--- first 500 (queue, tenant, priority) that a skip over their index finds. A job is returned once,
--- as it is now. A caller that asks with a little overlap, and drops duplicates, misses nothing that
--- was committed late.
--- p_tenants: null is all. One row of kind `more`: there was more than p_limit, and the caller
--- should read everything again.
+-- One call serves all viewers, and NOTIFY is not needed (T109). It reads new rows where they are
+-- stored together: the newest ids, the running rows, and the end of the log of attempts, which a
+-- BRIN index finds. Jobs that became queued (promoted, resumed) are read from the ends of the
+-- queues, for the first 500 (queue, tenant, priority) that a skip over the index finds. A job is
+-- returned once, in its current state. If the time ranges of calls overlap a little, and the caller
+-- drops duplicates, no late commit is missed.
+-- p_tenants: null means all. One row of kind `more`: there were more than p_limit changes, and the
+-- caller should read everything again.
 create or replace function plait.changes(
   p_tenants uuid[], p_since timestamptz, p_limit int default 2000
 ) returns table (kind text, tenant_id uuid, id uuid, detail text)

@@ -5,9 +5,9 @@
 --   raises   nothing
 --   called   plait.store.metrics.claim_waits
 --
--- A worker asks for a few of the jobs that it has just claimed, at most once a second: the claim
--- itself stores no such thing. Later attempts, and jobs with dependencies, have waited for
--- something else too.
+-- A worker calls it for a few of the jobs that it has just claimed, at most once a second, because
+-- claims do not store waiting times. Later attempts and jobs with dependencies are left out: they
+-- have waited for other things too.
 create or replace function plait.claim_waits(p_jobs uuid[])
 returns table (queue text, waited_s float8) language sql stable security definer
 set search_path = plait, pg_temp as $$

@@ -29,7 +29,7 @@ begin
     when 'scheduled' then
       return query
         select 'scheduled', format('it is due in %s', date_trunc('second', j.run_at - v_now));
-      if j.failed_attempts > 0 then  -- not `attempt`: an operator's retry counts in that
+      if j.failed_attempts > 0 then  -- not `attempt`, which an operator's retry also increases
         return query
           select 'retrying',
                  format('%s of %s attempts have failed; the last: %s', j.failed_attempts,
@@ -87,7 +87,7 @@ begin
                     from plait.steps s
                     where s.job_id = p_job and not s.done and s.error is null)
                  when j.wait_on = 'turn' then
-                   'it is in a serial nursery, and it is not its turn yet'
+                   'it waits for its turn in a serial nursery'
                  else 'it waits for one of its steps' end;
       if v_leaderless and j.wake_at is not null then
         return query
@@ -116,7 +116,7 @@ begin
   end if;
   if not exists (select from plait.workers w
                  where w.state = 'alive' and j.queue = any(w.queues)) then
-    return query select 'no_worker', format('no living worker serves queue %s', j.queue);
+    return query select 'no_worker', format('no live worker serves queue %s', j.queue);
   elsif not exists (select from plait.workers w
                     where w.state = 'alive' and j.queue = any(w.queues)
                       and j.definition = any(w.definitions)) then
@@ -136,7 +136,7 @@ begin
     return query
       select 'build_away',
              format(
-               'it started on build %s, and no living worker of that build serves queue %s; when none has been seen for '
+               'it started on build %s, and no live worker of that build serves queue %s; when none has been seen for '
                'PLAIT_BUILD_FALLBACK seconds, any worker may run it',
                plait._build_of_lane(j.lane), j.queue);
   elsif j.reason = 'build_gone' then

@@ -2,7 +2,7 @@
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL004 for a caller that may not read across tenants; nothing if there is none
+--   raises   PL004 for a caller that may not read across tenants; nothing if there is no such error
 --   called   plait.store.failures.get_group, users
 --
 --   p_definition    name of the definition
@@ -10,8 +10,8 @@
 --
 --   select tenant, status, jobs from plait.failure_group('send_mail', :'fingerprint');
 --
--- The columns are those of failures; failures: all of them whose jobs are kept, also of jobs that
--- were retried since.
+-- The columns are those of failures. failures: the number of failures of all jobs that are kept,
+-- including jobs that were retried since.
 create or replace function plait.failure_group(
   p_definition text, p_fingerprint text, p_tenant uuid default null, p_all boolean default false
 ) returns table (

@@ -8,13 +8,13 @@
 --
 --   p_definition    name of the definition
 --   p_fingerprint   fingerprint of the error (failures)
---   p_from          since when. Default: a day ago
+--   p_from          start of the time range. Default: a day ago
 --   p_step          length of an interval: a whole number of hours
 --
 --   select at, failed, dead_letter from plait.failure_history('send_mail', :'fingerprint');
 --
--- All failures whose jobs are kept, also of jobs that were retried since. Intervals without a
--- failure are omitted.
+-- It counts the failures of all jobs that are kept, including jobs that were retried since.
+-- Intervals without a failure are omitted.
 create or replace function plait.failure_history(
   p_definition text, p_fingerprint text, p_tenant uuid default null, p_all boolean default false,
   p_from timestamptz default null, p_step interval default '1 hour'
@@ -32,7 +32,7 @@ begin
     raise exception 'a history must have at most 2,000 points, of a whole number of hours each'
       using errcode = 'PL001';
   end if;
-  v_step := make_interval(secs => v_step_s);  -- bins have no months
+  v_step := make_interval(secs => v_step_s);  -- date_bin: no months
   return query
     with counted as (
       select h.hour, h.status, h.failures

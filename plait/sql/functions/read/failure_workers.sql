@@ -1,4 +1,4 @@
--- failure_workers: the workers on which an error of a definition occurred, of its newest failures.
+-- failure_workers: the workers on which the newest failures with an error of a definition occurred.
 --
 --   moves    nothing
 --   locks    nothing
@@ -7,12 +7,12 @@
 --
 --   p_definition    name of the definition
 --   p_fingerprint   fingerprint of the error (failures)
---   p_scan          most failures to read, 1 to 10,000
+--   p_scan          maximum number of failures to read, 1 to 10,000
 --
 --   select host, failures from plait.failure_workers('send_mail', :'fingerprint');
 --
--- Reads the newest p_scan failures. Without a worker: the job failed before one claimed it, or
--- while it waited. all_failures: how many were read.
+-- Reads the newest p_scan failures. A row without a worker counts jobs that failed before a worker
+-- claimed them, or while they waited. all_failures: how many failures were read.
 create or replace function plait.failure_workers(
   p_definition text, p_fingerprint text, p_tenant uuid default null, p_all boolean default false,
   p_scan int default 1000

@@ -1,4 +1,4 @@
--- failures: jobs that have failed, by definition and error: complete, from the leader's counts.
+-- failures: all jobs that have failed, by definition and error, from the leader's counts.
 --
 --   moves    nothing
 --   locks    nothing
@@ -6,19 +6,19 @@
 --            tenants
 --   called   plait.store.failures.list_failures, users
 --
---   p_from       only errors that were seen since then. Default: all errors
+--   p_from       only errors that occurred since this time. Default: all errors
 --   p_statuses   `{failed}`, `{dead_letter}` or both. Default: both
---   p_order      `jobs` or `recent`, most first
+--   p_order      `jobs` or `recent`: sort by this count, highest first
 --
 --   select definition, error, jobs, as_of from plait.failures();
 --
--- jobs: jobs whose status is failed or dead_letter now; one that was retried or deleted since is
--- not counted. recent: failures since `since`, the start of p_from's hour, also of jobs that were
--- retried since. first_at, last_at, last_job: of all failures whose jobs are kept. With p_from,
--- only errors that were seen since then are listed; without it all are, and recent covers 24 hours.
--- Each row has the totals of all errors, also of those beyond p_limit; without any error there is
--- one row with the totals alone. as_of: everything that was committed by then is counted; null:
--- nothing has been counted yet.
+-- jobs: the number of jobs whose status is failed or dead_letter now; jobs that were retried or
+-- deleted since are not counted. recent: the number of failures since `since`, the start of
+-- p_from's hour, including those of jobs that were retried since. first_at, last_at, last_job: the
+-- first and last failure of all jobs that are kept. With p_from, only errors that occurred since
+-- then are listed; without it all are, and recent covers 24 hours. Each row has the totals of all
+-- errors, including those beyond p_limit; if there are no errors, one row has only the totals.
+-- as_of: everything that was committed by then is counted; null: nothing has been counted yet.
 create or replace function plait.failures(
   p_tenant uuid default null, p_all boolean default false, p_from timestamptz default null,
   p_statuses text[] default null, p_limit int default 50, p_order text default 'jobs'

@@ -5,7 +5,7 @@
 --   raises   PL001 for more than 2,000 points, PL004 for a caller that may not read across tenants
 --   called   plait.store.statistics.history, users
 --
---   p_from   since when. Default: an hour ago
+--   p_from   start of the time range. Default: an hour ago
 --   p_step   length of an interval, at least a minute
 --
 --   select at, succeeded, failed from plait.history(p_step => '10 minutes');
@@ -26,7 +26,7 @@ begin
     raise exception 'a history must have at most 2,000 points, of a minute each or more'
       using errcode = 'PL001';
   end if;
-  p_step := make_interval(secs => extract(epoch from p_step)::float8);  -- bins have no months
+  p_step := make_interval(secs => extract(epoch from p_step)::float8);  -- date_bin: no months
   return query
     select date_bin(p_step, m.minute, 'epoch'), sum(m.enqueued)::bigint, sum(m.succeeded)::bigint,
            sum(m.failed)::bigint, sum(m.dead_letter)::bigint, sum(m.canceled)::bigint,

@@ -1,4 +1,4 @@
--- job_tree: a job's whole workflow: the root first, then by fan-out and index; by cursor.
+-- job_tree: a job's whole workflow in pages: the root first, then by fan-out and index.
 --
 --   moves    nothing
 --   locks    nothing
@@ -8,12 +8,12 @@
 --   p_job             any job of the workflow
 --   p_after_fan_out   cursor: fan_out_id of the last row of the previous page
 --   p_after_index     cursor: fan_out_index of that row
---   p_limit           most rows to return, up to 10,000
+--   p_limit           maximum number of rows, up to 10,000
 --
 --   select depth, definition, status from plait.job_tree(:'job');
 --
 -- attempt: attempts used. own_s: how long its handler ran, in all attempts. total_s: from its first
--- start to its end, with its children.
+-- start to its end, including its children.
 create or replace function plait.job_tree(
   p_job uuid, p_tenant uuid default null, p_all boolean default false,
   p_after_fan_out uuid default null, p_after_index int default null, p_limit int default 10000

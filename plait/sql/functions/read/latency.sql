@@ -5,15 +5,15 @@
 --   raises   PL001 for more than 200 points, PL004 for a caller that may not read across tenants
 --   called   plait.store.statistics.latency, users
 --
---   p_from   since when. Default: an hour ago
+--   p_from   start of the time range. Default: an hour ago
 --   p_step   length of an interval, at least a minute
 --
 --   select at, wait_p95, run_p95 from plait.latency(p_step => '10 minutes');
 --
--- In each interval the newest 100 jobs are read, however many there are. A job waits from when it
--- was due until its first start; its run time is that of its last attempt.
+-- Only the newest 100 jobs in each interval are read. A job waits from when it was due until its
+-- first start; its run time is that of its last attempt.
 --
--- Nothing is written for it when jobs run.
+-- It needs no data of its own, so it adds no cost to jobs.
 create or replace function plait.latency(
   p_tenant uuid default null, p_all boolean default false, p_from timestamptz default null,
   p_step interval default '1 minute'
@@ -25,14 +25,14 @@ set enable_mergejoin = off set enable_hashjoin = off as $$
 declare
   v_tenant uuid := plait._tenant_or_all(p_tenant, p_all);
   v_from   timestamptz := plait._clamp_time(coalesce(p_from, plait.now() - interval '1 hour'));
-  v_shift  interval := clock_timestamp() - plait.now();  -- clock: ids are made by the physical one
+  v_shift  interval := clock_timestamp() - plait.now();  -- clock: ids come from the real clock
 begin
   if p_step is null or p_step not between interval '1 minute' and interval '366 days'
      or (plait.now() - v_from) / 200 > p_step / 1 then
     raise exception 'a latency series must have at most 200 points, of a minute each or more'
       using errcode = 'PL001';
   end if;
-  p_step := make_interval(secs => extract(epoch from p_step)::float8);  -- bins have no months
+  p_step := make_interval(secs => extract(epoch from p_step)::float8);  -- date_bin: no months
   return query
     select s.at, count(*), percentile_cont(0.5) within group (order by s.wait),
            percentile_cont(0.95) within group (order by s.wait),

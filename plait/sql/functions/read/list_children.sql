@@ -10,9 +10,9 @@
 --
 --   select id, status from plait.list_children(:'job');
 --
--- run_at: if the child is not final, when it is due, or since when it is in its state. fan_outs:
--- how many it has itself. attempt: attempts used. attempts: the last hundred, as JSON. An attempt
--- that never ran (canceled, or an operator's retry) has no claimed_at.
+-- run_at: if the child is not final, when it is due, or since when it has been in its state.
+-- fan_outs: the number of its own fan-outs. attempt: attempts used. attempts: the last hundred, as
+-- JSON. An attempt that never ran (canceled, or an operator's retry) has no claimed_at.
 create or replace function plait.list_children(
   p_job uuid, p_fan_out uuid default null, p_tenant uuid default null, p_all boolean default false,
   p_start int default 0, p_limit int default 100

@@ -16,8 +16,8 @@
 --
 --   select id, definition, status from plait.list_jobs(p_statuses => '{failed,dead_letter}');
 --
--- Reads a bounded number of rows, like search_jobs, but does not say where the search stopped: use
--- search_jobs to page through rare matches.
+-- Reads a bounded number of rows, like search_jobs, but does not return where the search stopped.
+-- Use search_jobs to page through rare matches.
 create or replace function plait.list_jobs(
   p_tenant uuid default null, p_all boolean default false, p_statuses text[] default null,
   p_queue text default null, p_definition text default null, p_correlation_id text default null,

@@ -6,11 +6,11 @@
 --   called   plait.store.metrics.read
 --
 -- A row is (metric, two labels, value). Live jobs come from _live_counts, outcomes from the
--- leader's counts for each minute: neither costs a job anything. The p_top tenants and queues with
--- most jobs have rows of their own, the others share one, '*', so that new names do not create
--- series without limit (T97). p_since: `minutes` returns what was counted from that minute on, and
--- `closed` from `closed_to` on, up to which the minutes are final: a caller that continues from
--- there misses nothing and counts nothing twice.
+-- leader's counts for each minute; neither adds work to a job. The p_top tenants and queues with
+-- the most jobs have rows of their own; the others share the row '*', so that the number of series
+-- stays bounded (T97). p_since: the metric `minutes` has the counts from that minute on, and
+-- `closed` has those from `closed_to` on. Minutes before `closed_to` are final, so a caller that
+-- continues from there misses nothing and counts nothing twice.
 create or replace function plait.metrics(p_since timestamptz default null, p_top int default 50)
 returns table (metric text, label text, status text, value float8)
 language plpgsql stable security definer set search_path = plait, pg_temp as $$

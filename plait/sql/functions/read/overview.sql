@@ -1,4 +1,4 @@
--- overview: a tenant's jobs, or all jobs: live ones by state, failures, workflows under way.
+-- overview: counts of a tenant's jobs, or of all: live by state, failures, running workflows.
 --
 --   moves    nothing
 --   locks    nothing
@@ -7,8 +7,9 @@
 --
 --   select o_queued, o_running, o_dead_letter from plait.overview();
 --
--- Nothing here counts history (T113). Failures come from the leader's counts, as of o_failures_at
--- (see failures). Jobs that wait for a fan-out are counted up to 2,000, which then means "or more".
+-- It never counts the whole history (T113). Failures come from the leader's counts, as of
+-- o_failures_at (see failures). Jobs that wait for a fan-out are counted up to 2,000, which means
+-- "2,000 or more".
 create or replace function plait.overview(
   p_tenant uuid default null, p_all boolean default false,
   out o_at timestamptz, out o_scheduled bigint, out o_queued bigint, out o_running bigint,

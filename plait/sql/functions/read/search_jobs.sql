@@ -15,14 +15,14 @@
 --   p_fan_out          only children of this fan-out
 --   p_has_children     only jobs with children, or only those without
 --   p_source           only jobs with this source: `manual`, `event`, `schedule` or `system`
---   p_worker           only jobs that this worker runs, by its id
+--   p_worker           only jobs that the worker with this id runs
 --   p_created_after    only jobs that were created after this time
 --   p_created_before   only jobs that were created before this time
 --   p_search           only jobs with this text in their definition, correlation id or dedupe key,
 --                      or with this id
 --   p_payload          only jobs whose payload has these keys and values
 --   p_offset           rows to skip
---   p_scan             most rows to read, 100 to 100,000
+--   p_scan             maximum number of rows to read, 100 to 100,000
 --   p_error            only failed jobs with this fingerprint of their error (failures): from the
 --                      leader's log of failures, and the jobs that are not in it yet
 --
@@ -33,8 +33,8 @@
 -- search that no index serves reads the newest rows, at most p_scan of them (fewer if each row's
 -- payload or status must be read). If it stopped there, the last row has no job but `stopped`: pass
 -- that as p_before to continue. Fast filters: a workflow, a correlation id, a search key that the
--- definition declares, unfinished jobs, failed jobs. The index of a search key has the jobs that
--- were created since it was declared; earlier ones are found by reading rows.
+-- definition declares, unfinished jobs, failed jobs. The index of a search key has only jobs that
+-- were created after it was declared; earlier jobs are found by reading rows.
 create or replace function plait.search_jobs(
   p_tenant uuid default null, p_all boolean default false, p_statuses text[] default null,
   p_queue text default null, p_definition text default null, p_source text default null,
@@ -57,7 +57,7 @@ declare
   v_scan     int := least(greatest(p_scan, 100), 100000);
   v_like     text := '%' || replace(replace(replace(p_search, '\', '\\'), '%', '\%'), '_', '\_')
     || '%';
-  v_shift    interval := clock_timestamp() - plait.now();  -- clock: none, but in a test
+  v_shift    interval := clock_timestamp() - plait.now();  -- clock: zero, except in tests
   v_way      text;
   v_tree     uuid;
   v_groups   uuid[];
@@ -82,7 +82,7 @@ begin
   if p_error is not null and v_statuses is null then
     v_statuses := '{failed,dead_letter}';
   end if;
-  -- An id may be a day away from its row's time, and comes from the physical clock.
+  -- An id may be up to a day off its row's time, and comes from the real clock.
   if p_created_before is not null then
     v_before := least(
       v_before,
@@ -107,7 +107,7 @@ begin
     v_groups := case when p_fan_out is not null then array[p_fan_out]
                      when p_parent is not null then
                        array(select f.id from plait.fan_outs f where f.parent_id = p_parent) end;
-    -- `offset 0`: by the workflow's own index, not down all ids until enough are found.
+    -- `offset 0`: use the workflow's index instead of scanning all ids until enough are found.
     select s.id into v_stop
     from (
       select j.id

@@ -5,14 +5,15 @@
 --   raises   nothing
 --   called   plait.store.tenants.tenant_load, users
 --
---   p_from   since when attempts count. Default: an hour ago
+--   p_from   start of the time range for outcomes. Default: an hour ago
 --
 --   select tenant_id, queued, share, fair_share, noisy from plait.tenant_load();
 --
--- failure_rate: of the attempts that ended since p_from. fair_share: the tenant's weight among
--- tenants that have jobs to run now; share: its part of all running jobs. `noisy` lists why others
--- may suffer: slots (more than twice its fair share while others wait), backlog (more than half of
--- a long queue that others use), failures (more than half of its attempts fail, and are retried).
+-- failure_rate: the share of attempts since p_from that failed. fair_share: the tenant's weight
+-- relative to all tenants that have jobs to run now. share: its share of all running jobs. `noisy`
+-- lists why other tenants may be affected: slots (more than twice its fair share while others
+-- wait), backlog (more than half of a long queue that others use), failures (more than half of its
+-- attempts fail and are retried).
 create or replace function plait.tenant_load(p_from timestamptz default null)
 returns table (
   tenant_id uuid, scheduled bigint, queued bigint, running bigint, waiting bigint, oldest_s float8,

@@ -1,12 +1,12 @@
--- _archive: final jobs with everything stored about them, as a line of JSON each.
+-- _archive: final jobs with everything that is stored about them, as one line of JSON each.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   _delete_jobs
 --
--- Payloads, results and steps are written as they are stored. Line breaks occur only between parts
--- of JSON, so a space replaces them.
+-- Payloads, results and steps are written as they are stored. Line breaks occur only between JSON
+-- tokens, so they are replaced by spaces.
 create or replace function plait._archive(p_jobs uuid[]) returns text[]
 language sql stable as $$
   select array_agg(

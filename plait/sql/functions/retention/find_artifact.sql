@@ -1,13 +1,13 @@
--- find_artifact: an artifact of a job, by its hash. Only its own job leads to it.
+-- find_artifact: an artifact of a job, by its hash. It can be found only through its own job.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   PL004 for a foreign tenant; nothing if there is none
 --   called   plait.store.artifacts.find_artifact
 --
--- A caller that may see the job may see it. A forked job has its payload and the steps that it was
--- given from the source job, and a part of a node job from the node job. A worker has to name the
--- tenant, as every caller: it knows it from its claim.
+-- A caller that may see the job may see the artifact. A fork uses the artifacts of its source job,
+-- and a part of a node job those of the node job. A worker has to name the tenant, as every caller;
+-- the tenant is part of its claim.
 create or replace function plait.find_artifact(
   p_job uuid, p_sha256 text, p_kind text default null, p_tenant uuid default null,
   p_all boolean default false

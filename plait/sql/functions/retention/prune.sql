@@ -1,16 +1,16 @@
 -- prune: delete final jobs that are older than their retention time, and other expired rows.
 --
 --   moves    nothing
---   locks    job rows SKIP LOCKED: safe to run in several processes at once; a retry that holds its
---            job's row, or its root's, is skipped
---   raises   PL012 if no age is given: an empty filter must not delete everything
+--   locks    job rows SKIP LOCKED: safe to run in several processes at once; a job that is being
+--            retried is skipped, because the retry holds its row and its root's
+--   raises   PL012 if no retention time is given: an empty filter must not delete everything
 --   called   plait.store.leader.prune, plait.store.leader.prune_into
 --
--- A workflow is deleted as a whole, by its root's status and age, and only if nothing in it is live
--- and no fork of it is kept (plait.forks): its children first. A status whose age is null is kept
--- for ever; a tenant may have ages of its own. Works through ids, oldest first, p_limit at a time;
--- o_cursor is where to continue, null at the end. With p_archive the deleted jobs are returned
--- (_archive): commit when they are stored elsewhere, else roll back.
+-- A workflow is deleted as a whole, children first, by its root's status and age, and only if
+-- nothing in it is live and no fork of it is kept (plait.forks). Jobs with a status whose retention
+-- time is null are kept for ever; a tenant may have its own retention times. A call reads p_limit
+-- ids, oldest first; o_cursor is where to continue, null at the end. With p_archive the deleted
+-- jobs are returned (_archive): commit once they are stored elsewhere, otherwise roll back.
 create or replace function plait.prune(
   p_succeeded interval default null, p_skipped interval default null,
   p_canceled interval default null, p_failed interval default null,
@@ -38,7 +38,7 @@ begin
   end if;
   select count(*), (array_agg(id order by id desc))[1] into v_seen, v_last from (
     select id from plait.jobs where id > coalesce(p_cursor, '00000000-0000-0000-0000-000000000000')
-      -- an id may be a day ahead of its row
+      -- an id may be up to a day ahead of its row's time
       and id < plait._uuid_floor(v_now - v_keep + interval '1 day')
     order by id limit p_limit) s;
   o_cursor := case when v_seen = p_limit then v_last end;
@@ -109,8 +109,8 @@ begin
   if v_jobs is null then
     return;
   end if;
-  -- With the rows locked, check again: an operator's retry may have come in between, and even have
-  -- ended.
+  -- Check again now that the rows are locked: a job may have been retried meanwhile, and may even
+  -- have ended again.
   select array_agg(u.id) into v_jobs
   from unnest(v_jobs) u(id)
   where not exists (select from plait.jobs j
@@ -120,8 +120,8 @@ begin
     and not exists (select from plait.live l where l.root_id = u.id)
     and not exists (select from plait.attempts a
                     where a.job_id = u.id and a.finished_at >= v_now - v_keep);
-  -- A job whose expired idempotency key a user's transaction holds, to use it again, is left for
-  -- the next call.
+  -- If a user's transaction is reusing the job's expired idempotency key, the job is left for the
+  -- next call.
   v_jobs := array(select id
                   from unnest(v_jobs) id
                   where id <> all(
@@ -140,7 +140,7 @@ begin
     o_pruned := o_pruned + v_below.o_pruned;
     o_archive := o_archive || v_below.o_archive;
     if exists (select from plait.jobs j where j.root_id = v_root) then
-      -- Too much for one batch: the next one continues here.
+      -- Too many for one batch: the next call continues here.
       v_jobs := array(select i from unnest(v_jobs) i where i < v_root);
       o_cursor := coalesce(
         (select max(j.id::text)::uuid

@@ -6,9 +6,10 @@
 --            tenant
 --   called   plait.store.artifacts.register_artifact
 --
--- The bytes are stored before the job or its result: so whatever a crash leaves behind is
--- registered here, and swept. The same call again is the same artifact: a call whose reply was lost
--- can be sent again. The job must exist within a day, since a user's transaction may create it.
+-- The bytes are stored before the job or its result, so everything that a crash leaves behind is
+-- registered here and can be removed. Repeating the call has no effect, so a call whose reply was
+-- lost can be repeated. The job must exist within a day, because a user's transaction may create it
+-- later.
 create or replace function plait.register_artifact(
   p_job uuid, p_kind text, p_sha256 text, p_size bigint, p_tenant uuid default null
 ) returns uuid

@@ -1,13 +1,13 @@
--- sweep_artifacts: artifacts whose bytes can be removed; deletes the rows of those that were.
+-- sweep_artifacts: artifacts whose bytes can be removed; deletes the rows of those already removed.
 --
 --   moves    nothing
 --   locks    artifacts SKIP LOCKED: safe to run in several processes at once
 --   raises   nothing
 --   called   plait.store.artifacts.sweep_artifacts
 --
--- An artifact is kept as long as its job. One that is doomed is not found by anybody: its id is not
--- used again, so that bytes which are stored under a name are never removed for another. It is
--- returned again until it comes back in p_removed.
+-- An artifact is kept as long as its job. A doomed artifact can't be found any more and its id is
+-- never reused, so bytes that are stored under a new id are never removed by mistake. It is
+-- returned again until the caller passes it in p_removed.
 create or replace function plait.sweep_artifacts(
   p_removed uuid[] default null, p_limit int default 100
 ) returns table (id uuid, tenant_id uuid)

@@ -1,4 +1,4 @@
--- _code_definition: a definition as its code has it: the given values, and defaults for the rest.
+-- _code_definition: a definition as its code declares it: the given values, otherwise defaults.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,13 +1,13 @@
--- _write_definition: store a definition; if it becomes limited, its jobs move to the limit's lane.
+-- _write_definition: store a definition; if it gets a limit, its jobs move to the limit's lane.
 --
 --   moves    nothing
---   locks    the definition's row; live rows of its jobs, SKIP LOCKED, but those of a node job in
---            id order
---   raises   check violations; PL015 with p_new, if it exists or is created at the same moment
+--   locks    the definition's row; live rows of its jobs, SKIP LOCKED; for a node job in id order
+--            instead
+--   raises   check violations; PL015 with p_new, if it exists or is created at the same time
 --   called   clear_overrides, define, set_definition
 --
--- A job that is enqueued at the same moment may still miss the lane: a limit applies to jobs that
--- are enqueued after it.
+-- A job that is enqueued at the same moment may still miss the lane: the limit is certain only for
+-- jobs that are enqueued after the change.
 create or replace function plait._write_definition(r plait.definitions, p_new boolean default false)
 returns void language plpgsql as $$
 declare
@@ -19,7 +19,7 @@ begin
   if r.search_keys is null then
     r.search_from := null;
   elsif not coalesce(r.search_keys <@ v_known, false) then
-    -- No existing job has an id from here on, nor has one that is being enqueued at this moment.
+    -- No existing job, and none that is being enqueued now, has this id or a greater one.
     select id into v_last from plait.jobs order by id desc limit 1;
     r.search_from := plait._uuid_floor(
       greatest(clock_timestamp() + interval '1 s',   -- clock: of ids
@@ -27,7 +27,7 @@ begin
                                + 1) / 1000.0)));
   end if;
   if p_new then
-    -- of two concurrent calls one creates it
+    -- only one of two concurrent calls creates it
     insert into plait.definitions (name) values (r.name) on conflict do nothing;
     if not found then
       raise exception 'definition % already exists', quote_literal(r.name) using errcode = 'PL015';

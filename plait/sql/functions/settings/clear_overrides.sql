@@ -11,7 +11,8 @@
 --
 --   select plait.clear_overrides('send_mail');
 --
--- A definition that no code has defined gets the defaults. Returns how many were cleared.
+-- A definition that no code has declared gets the system's defaults. Returns how many overrides
+-- were cleared.
 create or replace function plait.clear_overrides(
   p_name text, p_settings text[] default null, p_unchanged_since timestamptz default null
 ) returns int

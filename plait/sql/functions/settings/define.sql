@@ -1,16 +1,15 @@
--- define: register the definitions that an application has in code. Writes only what differs.
+-- define: register the definitions in an application's code. Writes only differences.
 --
 --   moves    nothing; queued jobs move to the lane of a new limit
 --   locks    definitions in name order
---   raises   PL012 for an invalid or unknown limit or policy: never ignored; PL015 with p_new, if
---            one exists
+--   raises   PL012 for an invalid or unknown setting; PL015 with p_new, if a definition exists
 --   called   define_unknown, plait.store.definitions.define
 --
 -- p_definitions is a JSON array of objects whose keys are columns of plait.definitions. The code
--- gives defaults: `active` and operators' overrides (plait.overrides) stay, and so do a schema, a
--- description, search keys and sensitive fields that the code does not give ([] removes them). With
--- p_author a person defines them and not code: the settings are overrides, and code that comes
--- later does not revert them.
+-- provides defaults: `active` and operators' overrides (plait.overrides) do not change, and neither
+-- do a schema, a description, search keys and sensitive fields that the code does not give ([]
+-- removes them). With p_author a person creates the definitions: the settings become overrides, and
+-- code that is registered later does not revert them.
 create or replace function plait.define(
   p_definitions json, p_new boolean default false, p_author text default null
 ) returns int

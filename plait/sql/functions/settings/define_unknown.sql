@@ -1,12 +1,12 @@
--- define_unknown: register, with defaults, undefined definitions that an HTTP worker names.
+-- define_unknown: register definitions that an HTTP worker names and that do not exist yet.
 --
 --   moves    nothing
 --   locks    the key's row; as define
 --   raises   PL005 if the key would have created more than p_most, PL008 no such key; as define
 --   called   plait.store.definitions.define_unknown
 --
--- Definitions are shared by all tenants and never deleted, so the number that one key adds is
--- limited.
+-- They get the default settings. Definitions are shared by all tenants and never deleted, so the
+-- number that one API key may add is limited.
 create or replace function plait.define_unknown(p_key uuid, p_names text[], p_most int default 500)
 returns int language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

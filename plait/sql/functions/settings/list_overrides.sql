@@ -1,4 +1,4 @@
--- list_overrides: operators' overrides, with the code's values, by whom and when.
+-- list_overrides: operators' overrides, with the code's value, author and time of each.
 --
 --   moves    nothing
 --   locks    nothing

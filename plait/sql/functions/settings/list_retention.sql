@@ -1,4 +1,4 @@
--- list_retention: tenants with retention times of their own: seconds by status, null for ever.
+-- list_retention: tenants with their own retention times: seconds by status, null for ever.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,12 +1,12 @@
--- list_schemas: the JSON Schemas of payloads of these definitions, where they have one.
+-- list_schemas: the JSON Schemas for payloads of these definitions, if they have one.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   plait.store.definitions.list_schemas
 --
--- Schemas are checked by callers that enqueue by name, by triggers, and by the worker before the
--- start: SQL itself can't.
+-- SQL itself can't check a payload. Callers that enqueue by name, triggers, and workers before they
+-- start a job check it.
 create or replace function plait.list_schemas(p_names text[]) returns table (name text, schema text)
 language sql stable security definer set search_path = plait, pg_temp
 as $$

@@ -17,9 +17,9 @@
 --
 --   select plait.set_definition('send_mail', '{"max_attempts": 10, "timeout_s": 30}');
 --
--- Absent keys stay, null removes a limit. Each setting but `active` is an override: it wins over
--- the code, also when a worker starts, until clear_overrides. A value that is in effect already,
--- without an override, is not one.
+-- Absent settings do not change; null removes a limit. Each setting except `active` becomes an
+-- override: it takes precedence over the code until clear_overrides, even if a worker starts with
+-- newer code. A value that is already in effect without an override does not become one.
 create or replace function plait.set_definition(
   p_name text, p_settings json, p_unchanged_since timestamptz default null,
   p_author text default null

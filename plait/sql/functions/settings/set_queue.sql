@@ -12,11 +12,12 @@
 --
 --   select plait.set_queue('mail', '{"max_running": 10, "rate_count": 100, "rate_period_s": 60}');
 --
--- Absent keys stay, null removes a limit. A queue that is resumed loses paused_by and pause_reason.
--- Claims see the change when it is committed: a claim that began before may still start jobs.
+-- Absent settings do not change; null removes a limit. Resuming a queue clears paused_by and
+-- pause_reason. Claims see the change once it is committed: a claim that began earlier may still
+-- start jobs.
 --
--- await_claims waits for those claims. A queue that becomes serial starts nothing until it was
--- called, or 10 s have passed.
+-- await_claims waits for those claims. A queue that becomes serial starts no job until await_claims
+-- was called or 10 s have passed.
 create or replace function plait.set_queue(p_name text, p_settings json) returns void
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
@@ -50,7 +51,7 @@ begin
   v_paused := r.paused;
   r := json_populate_record(r, p_settings);
   if r.serial and not v_was then
-    -- which workflows have begun is known when the current claims have ended: _begin_serial
+    -- the workflows that have begun are known after the current claims have ended: _begin_serial
     r.settling := true;
   elsif not r.serial then
     r.roots := null;

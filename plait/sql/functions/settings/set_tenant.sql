@@ -1,9 +1,9 @@
--- set_tenant: create or change a tenant; absent keys stay, null removes a limit. Returns its id.
+-- set_tenant: create or change a tenant. Returns its id.
 --
 --   moves    nothing
 --   locks    the tenant's row; its schedules' if its time zone changes; if it gets a quota, its
---            live rows SKIP LOCKED: jobs that are moving at that moment are not counted, and nobody
---            waits
+--            live rows SKIP LOCKED: jobs whose state changes at that moment are not counted, and no
+--            call waits
 --   raises   PL012 for an invalid or unknown setting; PL015 with p_new, if it exists
 --   called   plait.store.tenants.set_tenant, users
 --
@@ -13,6 +13,8 @@
 --                final status, null for ever)
 --
 --   select plait.set_tenant('acme', '{"weight": 2, "max_running": 50}');
+--
+-- Absent settings do not change; null removes a limit.
 create or replace function plait.set_tenant(
   p_slug text, p_settings json default '{}', p_new boolean default false
 ) returns uuid
@@ -57,7 +59,7 @@ begin
   elsif not v_paused then
     r.paused_at := plait.now();
   end if;
-  -- Not by trying it: Postgres also accepts offsets and invented names like FOO5.
+  -- Looked up, not tried out: Postgres also accepts offsets and invented names like FOO5.
   if r.time_zone <> v_zone
      and not exists (
        -- clock: a name
@@ -79,7 +81,7 @@ begin
     max_triggers = r.max_triggers, quota_left = null, paused_at = r.paused_at,
     paused_by = r.paused_by, pause_reason = r.pause_reason
   where id = r.id;
-  if r.time_zone <> v_zone then   -- schedules without a zone of their own follow it, from now on
+  if r.time_zone <> v_zone then   -- schedules without their own time zone follow it from now on
     update plait.triggers set
       cursor_at = plait.now(), next_at = null, error = null, revision = revision + 1
     where tenant_id = r.id and kind = 'schedule' and time_zone is null and deleted_at is null;
@@ -87,7 +89,7 @@ begin
   if r.max_queued is not null and v_was is null then
     update plait.live set metered = true
     where job_id in (
-      -- they count from now on
+      -- instants count from now on
       select job_id
       from plait.live
       where tenant_id = r.id and not metered

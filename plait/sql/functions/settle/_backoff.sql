@@ -2,8 +2,8 @@
 --
 --   moves    nothing
 --   locks    nothing
---   raises   nothing: everything is bounded (to 100 years) before it is used, so a failure can
---            always be recorded
+--   raises   nothing: all values are bounded (to 100 years) before use, so a failure can always be
+--            recorded
 --   called   _settle
 create or replace function plait._backoff(
   p_failed_attempts int, p_base_s float8, p_factor float8, p_max_s float8, p_jitter float8

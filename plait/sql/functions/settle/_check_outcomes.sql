@@ -5,7 +5,7 @@
 --   raises   PL001
 --   called   cycle, settle
 --
--- Without p_outcomes all have succeeded.
+-- Without p_outcomes, all attempts have succeeded.
 create or replace function plait._check_outcomes(
   p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[], p_details text[],
   p_ran_ms float8[]
@@ -16,7 +16,7 @@ begin
   if v_n is null or cardinality(p_attempts) is distinct from v_n or cardinality(p_outcomes) <> v_n
      or cardinality(p_results) <> v_n or cardinality(p_details) <> v_n
      or cardinality(p_ran_ms) <> v_n then
-    raise exception 'jobs, attempts, outcomes, results, details and ran_ms must be arrays of one length'
+    raise exception 'jobs, attempts, outcomes, results, details and ran_ms must be arrays of equal length'
       using errcode = 'PL001';
   end if;
   if not p_outcomes <@ '{succeeded,failed,timeout,skipped,snoozed,released,canceled}'

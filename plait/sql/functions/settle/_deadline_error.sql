@@ -1,4 +1,4 @@
--- _deadline_error: the error of a job that missed its deadline, as a worker would report it.
+-- _deadline_error: the error for a job that missed its deadline, as a worker would report it.
 --
 --   moves    nothing
 --   locks    nothing

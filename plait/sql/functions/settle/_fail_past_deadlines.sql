@@ -1,11 +1,11 @@
--- _fail_past_deadlines: turn timeouts that are a job's deadline into permanent failures.
+-- _fail_past_deadlines: turn timeouts caused by a job's deadline into permanent failures.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   _settle
 --
--- Returns the details of the outcomes. Called only if an outcome of the batch is a timeout.
+-- Returns the new details of the outcomes. Called only if the batch contains a timeout.
 create or replace function plait._fail_past_deadlines(
   p_now timestamptz, p_jobs uuid[], p_outcomes text[], p_details text[]
 ) returns text[]

@@ -1,11 +1,11 @@
--- _final_status: the final status of an outcome other than success; null: the job runs again.
+-- _final_status: the final status for an outcome other than success; null: the job runs again.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   _settle, _settle_tied
 --
--- The only place that decides between retry and dead letter.
+-- This is the only place that decides between retry and dead letter.
 create or replace function plait._final_status(
   p_cancel_requested timestamptz, p_outcome text, p_permanent boolean, p_failed_attempts smallint,
   p_max_attempts smallint

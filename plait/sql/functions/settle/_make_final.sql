@@ -1,4 +1,4 @@
--- _make_final: make one live job final, in place of its worker or before any worker had it.
+-- _make_final: make one live job final in place of a worker.
 --
 --   moves    any live state -> canceled | dead_letter | failed; running | waiting -> succeeded |
 --            failed

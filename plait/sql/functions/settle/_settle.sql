@@ -3,11 +3,11 @@
 --   moves    running -> succeeded | failed | dead_letter | skipped | canceled | scheduled | queued
 --            | waiting
 --   locks    live rows in id order within one pass, then dedupe keys, then as _fan_in. Only rows
---            that this worker runs: no other settle wants them, but users' verbs do (cancel;
+--            that this worker runs: no other settle locks them, but users' verbs do (cancel;
 --            enqueue(after=…) locks several, in id order). Only the first pass waits for such a
---            row: waiting while rows are held, in another order than theirs, could be a deadlock
---   raises   lock_not_available (55P03); nothing for a lost lease: the positions of such outcomes
---            are returned
+--            row: a wait while it holds rows in a different order could be a deadlock
+--   raises   lock_not_available (55P03); nothing for a lost lease: the position of the outcome is
+--            returned
 --   called   cycle, settle, _settle_skip_locked
 --
 -- The live row is the fence: (job, attempt, worker), and only a running job has a worker. Attempts
@@ -27,15 +27,14 @@ declare
   v_n         int;
   v_queues    text[];
   v_done      record;
-  v_ended     uuid[];              -- children of fan-outs that are final now,
-                                   -- and all jobs that ended without success
+  v_ended     uuid[];              -- final children of fan-outs, and all jobs that did not succeed
   v_fan_outs  uuid[];
   v_finals    plait.status[];
-  v_returned  uuid[];              -- their handlers have ended, and they wait for their children
-  v_outcomes  plait.status[];      -- their later status, if they failed by themselves
+  v_returned  uuid[];              -- jobs that wait for children after their handler ended
+  v_outcomes  plait.status[];      -- the later status of those that failed by themselves
   v_lock_timeout text;
-  v_build     text;                -- of this worker: durable jobs that
-                                   -- it releases or fails continue there
+  v_build     text;                -- this worker's build: durable jobs continue there after a
+                                   -- release or failure
 begin
   if 'timeout' = any(p_outcomes)
      and exists (select from plait.deadlines where due_at is not null) then
@@ -81,7 +80,7 @@ begin
 
     if v_others is not null and v_settled > 0 then
       v_lock_timeout := coalesce(v_lock_timeout, current_setting('lock_timeout'));
-      perform set_config('lock_timeout', '20ms', true);   -- no longer the first pass
+      perform set_config('lock_timeout', '20ms', true);   -- from the second pass on
     end if;
     if v_others is not null then
       v_build := (select w.build from plait.workers w where w.id = p_worker);
@@ -139,7 +138,7 @@ begin
           state = case when c.delay_s > 0 then 'scheduled' else 'queued' end::plait.status,
           run_at = p_now + make_interval(secs => c.delay_s), worker = null,
           failed_attempts = c.failed_attempts,
-          -- It came back from a living worker: no longer a suspect, unless it was released before
+          -- The worker is alive, so the job is no longer a suspect, unless it was released before
           -- it ran.
           losses = case when c.outcome = 'released' then l.losses else 0 end,
           suspect_group = case when c.outcome = 'released' then l.suspect_group end,
@@ -151,7 +150,7 @@ begin
                           when v_build is not null
                                and exists (select from plait.steps s where s.job_id = l.job_id) then
                             v_build end) end,
-          tied = l.tied or c.node  -- it may have been enqueued before its kind was known
+          tied = l.tied or c.node  -- the job may have been enqueued before its kind was known
         from c
         where c.final is null and l.job_id = c.job_id
       ), k as (
@@ -211,7 +210,7 @@ begin
     perform set_config('lock_timeout', v_lock_timeout, true);
   end if;
 
-  if p_details is not null then  -- a program that has succeeded has an exit code, too
+  if p_details is not null then  -- a command that succeeded has an exit code, too
     update plait.attempts a set exit_code = d.exit_code
     from unnest(p_jobs, p_attempts, p_outcomes, p_details) x(id, attempt, outcome, detail)
     cross join lateral plait._parse_detail(x.detail) d
@@ -241,9 +240,9 @@ begin
   if v_settled = cardinality(p_jobs) then
     return null;
   end if;
-  -- An outcome that did not match is either one that this worker already reported, which is fine,
-  -- or stale: another outcome than the recorded one, or one that was recorded in its place (rescue,
-  -- a forced cancellation).
+  -- An outcome that did not match was either recorded before, by this worker, which is fine, or is
+  -- stale: it differs from the recorded one, or rescue or a forced cancellation recorded another
+  -- one in its place.
   return (select array_agg(x.n::int order by x.n)
           from (select u.id, u.attempt, coalesce(u.outcome, 'succeeded') as outcome, u.n
                 from unnest(p_jobs, p_attempts, p_outcomes) with ordinality

@@ -1,13 +1,13 @@
--- _settle_skip_locked: record outcomes whose rows nobody else holds; return the rest as busy.
+-- _settle_skip_locked: record outcomes whose rows are not locked; return the rest as busy.
 --
 --   moves    as _settle
 --   locks    live rows and fan-outs SKIP LOCKED. Never waits
---   raises   nothing for a lost lease: the positions of such outcomes are returned
+--   raises   nothing for a lost lease: the position of the outcome is returned
 --   called   cycle, settle
 --
--- Called with p_careful, after a batch ran into a lock timeout. A user's transaction holds a job's
--- row after cancel, signal, spawn or enqueue(after=…), and a fan-out's after cancel, spawn or
--- retry, until it commits. The outcomes of other jobs do not wait for it.
+-- Called with p_careful, after a lock timeout. A user's transaction that calls cancel, signal,
+-- spawn or enqueue(after=…) holds the job's row until it commits, and one that calls cancel, spawn
+-- or retry holds the fan-out's. The outcomes of other jobs must not wait for it.
 create or replace function plait._settle_skip_locked(
   p_worker int, p_now timestamptz, p_jobs uuid[], p_attempts int[], p_outcomes text[],
   p_results text[], p_details text[], p_ran_ms float8[], out o_stale int[], out o_busy int[]

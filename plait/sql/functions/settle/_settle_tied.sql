@@ -1,15 +1,15 @@
 -- _settle_tied: record outcomes of jobs with children, follow-ups or dependents (live.tied).
 --
---   moves    running -> waiting, with a nursery that must be waited for; -> succeeded, without; ->
---            queued, for a leader's job whose process no longer leads: that outcome is stale
+--   moves    running -> waiting, for a job with open children; -> succeeded, for others; -> queued,
+--            for a leader's job whose process no longer leads: that outcome is stale
 --   locks    live rows in id order; the leader's row FOR SHARE, for a leader's job; then as
 --            _make_final
 --   raises   lock_not_available (55P03); nothing for stale outcomes: they are not counted
 --   called   _settle
 --
 -- Called if an outcome of the batch matched no plain row; _fan_in follows. It handles successes,
--- and failures that are final while children are open; _settle records the others. The result or
--- error is stored on the attempt. o_outcomes: the job's later status; null if its children decide.
+-- and final failures of jobs with open children; _settle records the others. The result or error is
+-- stored with the attempt. o_outcomes: the job's later status; null if its children decide it.
 create or replace function plait._settle_tied(
   p_worker int, p_now timestamptz, p_jobs uuid[], p_attempts int[], p_outcomes text[],
   p_results text[], p_details text[], p_ran_ms float8[], out o_n int, out o_ended uuid[],
@@ -62,7 +62,7 @@ begin
     end if;
     if r.outcome = 'succeeded' and l.cancel_requested is not null
        and plait._has_open_children(l.job_id) then
-      v_final := 'canceled';  -- it has returned, but its children must stop
+      v_final := 'canceled';  -- the handler has returned, but the children must stop
     end if;
     perform plait._suspend(
       p_live => l, p_now => p_now, p_wait_on => 'fan_out ' || l.job_id, p_wake_at => null,

@@ -1,4 +1,4 @@
--- settle: record the outcomes of running attempts: a whole batch in one call.
+-- settle: record the outcomes of running attempts, a whole batch in one call.
 --
 --   moves    running -> succeeded | failed | dead_letter | skipped | canceled | scheduled | queued
 --   locks    as _settle
@@ -8,9 +8,9 @@
 --   called   plait.store.workers.settle, plait.store.workers.settle_free
 --
 -- An outcome is succeeded, failed, timeout, skipped, snoozed, released or canceled; without
--- p_outcomes all have succeeded. A result is JSON text. A detail is a JSON object: error,
--- traceback, reason, permanent, delay_s, pid, exit_code. The same outcome may be sent again.
--- p_careful: as in cycle; an outcome that is busy is neither accepted nor stale (null).
+-- p_outcomes, all attempts have succeeded. A result is JSON text. A detail is a JSON object: error,
+-- traceback, reason, permanent, delay_s, pid, exit_code. An outcome can be sent again. p_careful:
+-- as in cycle; for a busy outcome, null is returned: it is neither accepted nor stale.
 create or replace function plait.settle(
   p_worker int, p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[] default null,
   p_details text[] default null, p_ran_ms float8[] default null, p_careful boolean default false

@@ -5,7 +5,8 @@
 --   raises   nothing
 --   called   await_event, _signal_event_waits
 --
--- Also if the step was canceled. A step that is not stored yet is about to wait.
+-- This includes a canceled step. A step that is not stored yet is about to wait, so its row is
+-- needed.
 create or replace function plait._event_wait_is_over(p_wait plait.event_waits) returns boolean
 language sql stable as $$
   select not exists (select from plait.live l where l.job_id = p_wait.job_id)

@@ -5,7 +5,7 @@
 --   raises   nothing
 --   called   await_event, _signal_event_waits
 --
--- Equal numbers have the same term, as `@>` treats them as equal.
+-- Equal numbers have the same term, because `@>` treats them as equal.
 create or replace function plait._index_terms(p_data jsonb) returns text[]
 language sql immutable as $$
   select coalesce(

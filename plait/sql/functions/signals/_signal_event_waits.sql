@@ -6,9 +6,9 @@
 --   called   dispatch
 --
 -- A job whose row is locked must not delay the event for the others: its signal is stored, its row
--- of event_waits is marked, and `resume` resumes the job when the row is free. A row of event_waits
--- that is locked needs no signal: another event is about to send one, or its wait is over. At most
--- 1,000 in one call: false if there may be more.
+-- of event_waits is marked, and `resume` resumes the job when the row is free. A locked row of
+-- event_waits needs no signal: another event is about to send one, or the wait is over. One call
+-- handles at most 1,000 rows, and returns false if there may be more.
 create or replace function plait._signal_event_waits(p_event plait.events) returns boolean
 language plpgsql set enable_seqscan = off as $$
 declare
@@ -25,7 +25,7 @@ begin
   begin
     v_data := p_event.data::jsonb;
   exception when data_exception or program_limit_exceeded then
-    return true;  -- JSON that jsonb can't hold: it cannot be matched
+    return true;  -- jsonb can't hold this JSON, so nothing can match it
   end;
   for w in
     select e.* from plait.event_waits e

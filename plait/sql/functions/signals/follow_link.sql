@@ -1,11 +1,11 @@
--- follow_link: use an approval link: its job gets the signal, and the link is used up.
+-- follow_link: use an approval link: send its signal to the job, once.
 --
 --   moves    waiting -> queued
---   locks    the link's row: of two concurrent calls one uses it; then as signal
+--   locks    the link's row: only one of two concurrent calls uses it; then as signal
 --   raises   nothing
 --   called   plait.store.approvals.follow_link
 --
--- Returns the state that find_link would have returned before: open if it was used now. Null: no
+-- Returns the link's state before this call; `open` means that this call used the link. Null: no
 -- such link.
 create or replace function plait.follow_link(p_hash text) returns text
 language plpgsql security definer set search_path = plait, pg_temp as $$

@@ -1,12 +1,12 @@
--- open_link: a running job creates an approval link: its token sends the job one signal.
+-- open_link: create an approval link for a running job: its token sends the job one signal.
 --
 --   moves    nothing
 --   locks    the live row FOR KEY SHARE
---   raises   PL001 for a payload of more than 1 MiB, PL012 for a time that is not positive
+--   raises   PL001 for a payload of more than 1 MiB, PL012 for a time to live that is not positive
 --   called   plait.store.approvals.open_link
 --
--- Until it expires. Returns false when the lease is lost. May be sent again: an existing token
--- stays as it is.
+-- The link works until it expires. Returns false when the lease is lost. The call can be repeated:
+-- an existing token is left unchanged.
 create or replace function plait.open_link(
   p_worker int, p_job uuid, p_attempt int, p_hash text, p_signal text, p_payload json,
   p_expires_s float8, p_message text, p_button text

@@ -1,11 +1,11 @@
--- reply_update: a running job replies to an update, with a value or a rejection; once.
+-- reply_update: reply once to an update, from a running job, with a value or a rejection.
 --
 --   moves    nothing
 --   locks    the live row FOR KEY SHARE
 --   raises   PL001 for a value of more than 1 MiB
 --   called   plait.store.signals.reply_update
 --
--- The first reply counts. Returns false when the lease is lost. May be sent again.
+-- The first reply counts. Returns false when the lease is lost. The call can be repeated.
 create or replace function plait.reply_update(
   p_worker int, p_job uuid, p_attempt int, p_id uuid, p_value json default null,
   p_error text default null

@@ -1,7 +1,8 @@
 -- signal: send a signal to a job. It is stored until the job reads it.
 --
 --   moves    waiting -> queued
---   locks    the job's live row: a signal and a wait that cross see each other
+--   locks    the job's live row, so that a concurrent wait sees the signal, or the signal sees the
+--            wait
 --   raises   PL001 bad argument, PL008 when the caller has no such job, PL009 when it is final
 --   called   follow_link, _signal_event_waits, signal_or_start,
 --            plait.store.caller_connections.signal_async_on,
@@ -13,8 +14,8 @@
 --
 --   select plait.signal(:'job', 'approved', '{"by": "anna"}');
 --
--- A job that waits for it resumes. Sent again with the same id it is the same signal. Returns the
--- job's status afterwards.
+-- A job that waits for the signal resumes. Sending it again with the same id has no effect. Returns
+-- the job's new status.
 create or replace function plait.signal(
   p_job uuid, p_name text, p_payload json default null, p_tenant uuid default null,
   p_id uuid default null

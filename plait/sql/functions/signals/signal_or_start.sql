@@ -2,8 +2,8 @@
 --
 --   moves    nothing -> queued | scheduled; waiting -> queued
 --   locks    as enqueue_many, for a job with a dedupe key; then as signal
---   raises   PL001 without a dedupe key, and as enqueue_many and signal; PL016 if the holders of
---            the key keep ending meanwhile
+--   raises   PL001 without a dedupe key, and as enqueue_many and signal; PL016 if each job that
+--            holds the key ends before it gets the signal
 --   called   plait.store.caller_connections.start_async_on, plait.store.signals.signal_or_start,
 --            users
 --
@@ -29,8 +29,8 @@
 --   select * from plait.signal_or_start(plait.uuidv7(), 'basket', '{"customer": 17}',
 --     'basket 17', 'item', '{"sku": "A1"}');
 --
--- Returns the job's id, and whether it was started. If a job ends between the two steps, the next
--- one is started. Sent again with the same ids it is the same job and the same signal.
+-- Returns the job's id, and whether it was started. If the job ends between the two steps, the call
+-- starts another one. Repeating the call with the same ids has no effect.
 create or replace function plait.signal_or_start(
   p_id uuid, p_definition text, p_payload text, p_dedupe_key text, p_signal text,
   p_signal_payload json default null, p_signal_id uuid default null, p_tenant uuid default null,

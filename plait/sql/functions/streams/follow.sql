@@ -1,15 +1,15 @@
--- follow: new stream items, states and replies of several jobs, for those that follow them.
+-- follow: new stream items, states and replies of several jobs, for their followers.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   PL004 for a foreign tenant
 --   called   plait.store.streams.follow
 --
--- p_subjects: `stream <name>`, `state`, or `reply <id>` to an update: {value, error}. p_after: the
--- number of the caller's last item; of a state, its version. Returns a row for each subject (n
--- counts from 1) that has news: items as JSON, [[number, value], …], at most 200 and about 1 MB;
--- ended if no more will come: the stream is closed, or the job is final. status is the job's; null
--- if the caller has no such job.
+-- p_subjects: `stream <name>`, `state`, or `reply <id>` for the reply to an update: {value, error}.
+-- p_after: the number of the last item that the caller has, or the version of the state. Returns a
+-- row for each subject (n counts from 1) that has changed. items: JSON, [[number, value], …], at
+-- most 200 items and about 1 MB. ended: no more items will follow, because the stream is closed or
+-- the job is final. status: the job's; null if the caller has no such job.
 create or replace function plait.follow(
   p_jobs uuid[], p_tenants uuid[], p_subjects text[], p_after int[]
 ) returns table (n int, status text, ended boolean, items text)
@@ -18,7 +18,7 @@ set enable_seqscan = off as $$
 #variable_conflict use_column
 declare v_tenants uuid[];
 begin
-  -- Apart from the lookup, as in get_outcomes.
+  -- Separate from the lookup, as in get_outcomes.
   select array_agg(plait._tenant(u.tenant_id) order by u.n) into v_tenants
     from unnest(p_jobs, p_tenants) with ordinality u(id, tenant_id, n);
   return query

@@ -1,4 +1,4 @@
--- last_report: the last report of earlier attempts: progress, and the state of the job.
+-- last_report: the progress and state that earlier attempts reported last.
 --
 --   moves    nothing
 --   locks    nothing

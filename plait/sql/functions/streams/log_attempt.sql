@@ -5,7 +5,8 @@
 --   raises   PL001 if the progress is not a JSON object; nothing for a lost lease: returns false
 --   called   plait.store.workers.log_attempt
 --
--- 64 KiB of each stream are kept. The caller replaces characters that JSON text can't hold.
+-- The last 64 KiB of stdout and stderr are kept. The caller replaces characters that JSON text
+-- can't hold.
 create or replace function plait.log_attempt(
   p_worker int, p_job uuid, p_attempt int, p_stdout text default '', p_stderr text default '',
   p_progress json default null

@@ -5,8 +5,8 @@
 --   raises   nothing for a lost lease: returns false
 --   called   plait.store.workers.progress
 --
--- Null leaves either as it is. A state that is equal to the last is not written again, so followers
--- are not notified.
+-- Null leaves the progress or the state unchanged. A state that equals the last one is not written
+-- again, so followers are not notified.
 create or replace function plait.progress(
   p_worker int, p_job uuid, p_attempt int, p_progress json, p_state json default null
 ) returns boolean

@@ -5,13 +5,13 @@
 --   raises   check violations, and errors for values that are not JSON
 --   called   plait.store.streams.write
 --
--- An item is identified by (job, stream, branch, position). One that exists is left as it is: a
--- replay writes again what it wrote before. A run after continue_as_new has branches of its own, so
--- it writes new items. A value of null closes the stream. Limits for each job: 50 streams, 100,000
+-- An item is identified by (job, stream, branch, position). An existing item is left unchanged,
+-- because a replay repeats earlier writes. A run after continue_as_new has its own branches, so it
+-- writes new items. A value of null closes the stream. Limits for each job: 50 streams, 100,000
 -- items, 16 MiB.
 -- Returns for each item, in order, the last stored position of its branch: its own, or a later one.
 -- -1: the lease is lost; -2: the job's streams are full; -3: the stream is closed. In these cases
--- nothing was written for it. May be sent again.
+-- nothing was written for the item. The call can be repeated.
 create or replace function plait.write_streams(
   p_workers int[], p_jobs uuid[], p_attempts int[], p_names text[], p_branches text[],
   p_positions int[], p_values text[]

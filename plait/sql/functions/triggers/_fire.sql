@@ -2,13 +2,13 @@
 --
 --   moves    nothing -> queued | scheduled
 --   locks    as enqueue_many; the caller holds the trigger's row
---   raises   PL016 when a user's transaction holds the dedupe key or the quota: nothing has
---            happened, and the caller tries again; a fault of the job is recorded with the firing
+--   raises   PL016 when a user's transaction holds the dedupe key or the quota: nothing was
+--            changed, and the caller tries again; an error of the job is recorded with the firing
 --   called   dispatch, fire, release_fires
 --
 -- The row of plait.fires is unique for (trigger, instant) and (trigger, event): the second call
 -- does nothing (null). The dedupe window compares the rendered dedupe key; without one, an event's
--- payload. Only jobs of this trigger count: not those enqueued by hand, and not a trial of the
+-- payload. Only jobs that the trigger created count, not jobs enqueued by hand or by a test of the
 -- trigger.
 create or replace function plait._fire(
   t plait.triggers, p_now timestamptz, p_instant timestamptz, p_event uuid, p_payload json,
@@ -59,7 +59,7 @@ begin
                        'correlation_id', p_correlation_id, 'limit_key', p_limit_key) end;
   end if;
   if o_outcome = 'enqueued' then
-    -- The same for every process that computes it: from the trigger and the instant.
+    -- Computed from the trigger and the instant, so it is the same in every process.
     v_due := p_instant + make_interval(
       secs => t.jitter_s * (
         (hashtextextended(t.id::text || extract(epoch from p_instant), 0) & 1048575) / 1048576.0));

@@ -1,15 +1,15 @@
--- _set_trigger: create or change a trigger, by its tenant and label; absent keys stay.
+-- _set_trigger: create or change a trigger, by tenant and label; absent settings do not change.
 --
 --   moves    nothing
---   locks    the trigger's row; where it is a new one, the tenant's triggers, as _lock_tenant
+--   locks    the trigger's row; for a new one, the tenant's triggers, as _lock_tenant
 --   raises   PL012 for an invalid or unknown setting, or a payload that can never match the
 --            definition's schema, PL005 too many triggers, PL007 for an inactive definition, PL009
---            for one that is in code, PL016 as _lock_tenant
+--            for a trigger that code declares, PL016 as _lock_tenant
 --   called   declare_triggers, set_trigger
 --
--- A new timing, or the end of a pause, counts from now: earlier instants are neither fired nor
--- missed. Nothing is written if nothing differs, so workers may declare their schedules at each
--- start.
+-- A new timing, or the end of a pause, takes effect from now on: earlier instants neither fire nor
+-- count as missed. Nothing is written if nothing differs, so workers may declare their schedules at
+-- each start.
 create or replace function plait._set_trigger(
   p_tenant uuid, p_label text, p_settings json, p_origin text
 ) returns uuid
@@ -35,7 +35,7 @@ begin
   from plait.triggers
   where tenant_id = p_tenant and label = p_label and deleted_at is null for no key update;
   if not found then
-    -- they are counted, and two calls may create the same one
+    -- triggers are counted, and two calls may create the same one
     perform plait._lock_tenant(p_tenant, 'triggers');
     select * into o
     from plait.triggers
@@ -53,7 +53,7 @@ begin
   end if;
   if not v_new and o.origin = 'code' and p_origin <> 'code'
      and exists (select from json_object_keys(p_settings) k where k <> 'enabled') then
-    raise exception 'trigger % is in code: change it there; here it can be paused',
+    raise exception 'trigger % is declared in code: change it there; here it can only be paused',
       quote_literal(p_label) using errcode = 'PL009';
   end if;
   if v_new then

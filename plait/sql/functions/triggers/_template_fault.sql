@@ -1,4 +1,4 @@
--- _template_fault: why no payload of a template can match a JSON Schema; null: one may.
+-- _template_fault: why no payload from a template can match a JSON Schema; null: one may match.
 --
 --   moves    nothing
 --   locks    nothing

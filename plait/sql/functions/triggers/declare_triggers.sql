@@ -1,12 +1,13 @@
--- declare_triggers: register the triggers of an application's code. Writes only what differs.
+-- declare_triggers: register the triggers in an application's code. Writes only differences.
 --
 --   moves    nothing
 --   locks    triggers, in the order of tenant and label
---   raises   PL012 for an invalid one, PL003 for an unknown tenant
+--   raises   PL012 for an invalid trigger, PL003 for an unknown tenant
 --   called   plait.store.triggers.declare_triggers
 --
 -- p_triggers is a JSON array of {tenant, label, settings}. p_definitions: all definitions of the
--- application; triggers of these that it no longer declares are deleted. An operator's pause stays.
+-- application; triggers for these that it no longer declares are deleted. A trigger that an
+-- operator has paused stays paused.
 create or replace function plait.declare_triggers(p_triggers json, p_definitions text[]) returns int
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

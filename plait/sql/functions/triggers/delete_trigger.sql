@@ -2,7 +2,7 @@
 --
 --   moves    nothing
 --   locks    the trigger's row
---   raises   PL008 when the caller has no such trigger, PL009 for one that is in code
+--   raises   PL008 when the caller has no such trigger, PL009 for a trigger that code declares
 --   called   plait.store.triggers.delete_trigger, users
 --
 --   p_trigger   id of the trigger
@@ -21,7 +21,8 @@ begin
     raise exception 'there is no trigger %', p_trigger using errcode = 'PL008';
   end if;
   if t.origin = 'code' then
-    raise exception 'trigger % is in code: remove it there, or pause it', quote_literal(t.label)
+    raise exception 'trigger % is declared in code: remove it there, or pause it',
+      quote_literal(t.label)
       using errcode = 'PL009';
   end if;
   update plait.triggers set deleted_at = plait.now(), revision = revision + 1 where id = t.id;

@@ -4,12 +4,13 @@
 --   locks    events and triggers SKIP LOCKED, then as enqueue_many: several leaders may call it at
 --            once
 --   raises   PL016 as _fire: the caller sends the events one by one, and leaves those that are held
---            for later; a fault of one event is stored with the event
+--            for later; an error is stored with its event
 --   called   plait.store.events.dispatch
 --
--- In one transaction. p_events is a JSON array of {event, fires: [{trigger, revision, payload,
--- dedupe_key, correlation_id, limit_key, error}]}: the rows of pending_events, rendered. An event
--- is left for the next call if its row is locked, or if one of its triggers has changed.
+-- Everything happens in one transaction. p_events is a JSON array of {event, fires: [{trigger,
+-- revision, payload, dedupe_key, correlation_id, limit_key, error}]}: the rows of pending_events,
+-- rendered. An event is left for the next call if its row is locked, or if one of its triggers has
+-- changed.
 create or replace function plait.dispatch(p_events json) returns int
 language plpgsql security definer set search_path = plait, pg_temp set lock_timeout = '20ms' as $$
 declare
@@ -39,7 +40,7 @@ begin
       for no key update of t skip locked) h;
     continue when v_held <> json_array_length(e.fires);
     if not plait._signal_event_waits(v_event) then
-      v_done := v_done + 1;  -- it has progressed: the next call continues
+      v_done := v_done + 1;  -- some progress was made: the next call continues
       continue;
     end if;
     v_jobs := 0;

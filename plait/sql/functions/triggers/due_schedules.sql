@@ -5,8 +5,8 @@
 --   raises   nothing
 --   called   plait.store.triggers.due_schedules
 --
--- `now` is the clock that decides which instants are due: the caller's may be wrong. p_after: the
--- last one of the previous page; schedules that are locked do not delay the others.
+-- `now` is the time that decides which instants are due, because the caller's clock may be wrong.
+-- p_after: the last schedule of the previous page. Locked schedules do not delay the others.
 create or replace function plait.due_schedules(p_limit int default 100, p_after uuid default null)
 returns table (
   now timestamptz, id uuid, revision int, label text, definition text, cron text, every_s float8,

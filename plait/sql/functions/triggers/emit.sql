@@ -1,4 +1,4 @@
--- emit: store an event, in the caller's transaction. If that rolls back, the event never happened.
+-- emit: store an event in the caller's transaction. A rollback also removes the event.
 --
 --   moves    nothing; the leader creates one job for each trigger that matches
 --   locks    nothing
@@ -12,7 +12,7 @@
 --
 --   select plait.emit('order.paid', '{"order": 17, "cents": 4200}', correlation_id => 'request 5');
 --
--- Returns the event's id. An event with this id that exists already is left alone.
+-- Returns the event's id. An existing event with this id is left unchanged.
 create or replace function plait.emit(
   name text, data json default '{}', tenant text default null, correlation_id text default null,
   id uuid default null

@@ -3,13 +3,13 @@
 --   moves    nothing -> queued | scheduled
 --   locks    the trigger's row SKIP LOCKED, then as enqueue_many: several leaders may call it at
 --            once
---   raises   PL001 for instants that are not due; PL016 as _fire: the caller tries later
+--   raises   PL001 for instants that are not due; PL016 as _fire: the caller tries again later
 --   called   plait.store.triggers.fire
 --
 -- The caller has computed the instants between p_cursor and p_upto, from the trigger as it was at
 -- p_revision. If either has changed since, or the row is locked, nothing is done and null is
--- returned: read the schedule again. p_fires is a JSON array of {instant, payload, dedupe_key,
--- correlation_id, limit_key, error}; p_error says why no instant can be computed.
+-- returned: the caller must read the schedule again. p_fires is a JSON array of {instant, payload,
+-- dedupe_key, correlation_id, limit_key, error}; p_error: why no instant can be computed.
 create or replace function plait.fire(
   p_trigger uuid, p_revision int, p_cursor timestamptz, p_upto timestamptz, p_next timestamptz,
   p_fires json default '[]', p_missed int default 0, p_error text default null
@@ -48,7 +48,7 @@ begin
       t => t, p_now => v_now, p_instant => f.instant, p_event => null, p_payload => f.payload,
       p_dedupe_key => f.dedupe_key, p_correlation_id => f.correlation_id,
       p_limit_key => f.limit_key, p_error => f.error)).o_outcome = 'enqueued')::int, 0);
-    select * into t from plait.triggers where id = t.id;  -- its last job may be a new one
+    select * into t from plait.triggers where id = t.id;  -- its last job may have changed
   end loop;
   update plait.triggers set
     cursor_at = p_upto, next_at = p_next, missed = missed + p_missed, error = left(p_error, 2000)

@@ -1,4 +1,4 @@
--- _release_running: requeue the jobs of a living worker that it does not hold.
+-- _release_running: requeue jobs that are assigned to a live worker but that it does not hold.
 --
 --   moves    running -> queued, or -> canceled if that was requested
 --   locks    live rows SKIP LOCKED; the caller holds the worker's row, so it must not wait for

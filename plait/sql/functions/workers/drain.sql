@@ -1,7 +1,7 @@
--- drain: mark a worker that will stop: its node gets no part in new node jobs.
+-- drain: mark a worker that will stop, so that its node gets no part in new node jobs.
 --
 --   moves    nothing
---   locks    the worker's row; its node's
+--   locks    the worker's row, then its node's row
 --   raises   nothing
 --   called   plait.store.workers.drain
 create or replace function plait.drain(p_worker int) returns void

@@ -1,17 +1,17 @@
--- heartbeat: renew a worker's lease, and with it all its running jobs.
+-- heartbeat: renew a worker's lease, which covers all its running jobs.
 --
 --   moves    running -> queued, or -> canceled if that was requested; only jobs that the worker
 --            does not hold (p_held)
 --   locks    the worker's row; live rows SKIP LOCKED
---   raises   PL011 when the worker is lost or unknown: others may run its jobs
+--   raises   PL011 when the worker is lost or unknown: other workers may run its jobs by now
 --   called   plait.store.workers.heartbeat
 --
--- The reply to a claim may be lost, and leave jobs running that the worker does not know. If
--- o_running differs from what it holds, and no claim of its own is under way, it sends p_held and
--- p_held_attempts; the other jobs are released, which does not count as an attempt used. o_gone:
--- jobs that it holds and has lost; their handlers must stop.
--- p_blocked_s: for how long a handler has blocked its event loop, in p_blocked_job; null: not
--- blocked. p_prefetched: jobs that it holds and has not started; p_running does not count them.
+-- If the reply to a claim is lost, jobs are assigned to a worker without its knowledge. If
+-- o_running differs from the number of jobs that it holds, and none of its claims is in progress,
+-- it sends p_held and p_held_attempts. All its other jobs are then released, which does not count
+-- as an attempt used. o_gone: jobs that it holds but no longer owns; their handlers must stop.
+-- p_blocked_s: how long the handler of p_blocked_job has blocked the worker's event loop; null: not
+-- blocked. p_prefetched: jobs that it holds but has not started; p_running does not include them.
 create or replace function plait.heartbeat(
   p_worker int, p_running int default 0, p_held uuid[] default null,
   p_held_attempts int[] default null, p_blocked_s float8 default null,

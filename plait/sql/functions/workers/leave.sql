@@ -1,13 +1,13 @@
--- leave: a worker stops: release what it still runs, so that others may claim it at once.
+-- leave: release a stopping worker's running jobs, so that others can claim them immediately.
 --
 --   moves    running -> queued, or -> canceled if that was requested
 --   locks    the worker's row, against concurrent claims; then live rows SKIP LOCKED
 --   raises   nothing
 --   called   plait.store.workers.leave
 --
--- Does not count as an attempt used. If a call whose connection broke is still settling, or an
--- operator is canceling, the row is skipped and the worker becomes `lost`, so that rescue moves the
--- job. A worker that is `gone` is not looked at again.
+-- This does not count as an attempt used. If a call whose connection broke is still settling a job,
+-- or an operator is canceling it, its row is skipped and the worker becomes `lost`, so that rescue
+-- requeues the job. rescue ignores workers that are `gone`.
 create or replace function plait.leave(p_worker int) returns int
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
 declare

@@ -5,14 +5,14 @@
 --   raises   nothing
 --   called   findings, plait.store.workers.list_workers, users
 --
---   p_since   how long ago a worker may have been lost or have left
+--   p_since   how long lost and stopped workers are listed
 --
 --   select id, state, host, queues, running from plait.list_workers();
 --
 -- prefetched: claimed jobs that wait for a slot, as of the last heartbeat; their status is
 -- `running` like that of jobs that have started. leads: its process leads. blocked_since: since
--- when a handler blocks its event loop, as of the last heartbeat; blocked_job is null if the worker
--- could not tell which.
+-- when a handler has blocked its event loop, as of the last heartbeat; blocked_job is null if the
+-- worker could not determine which job it is.
 create or replace function plait.list_workers(p_since interval default '1 hour')
 returns table (
   id int, state text, host text, pid int, version text, queues text[], definitions text[],

@@ -1,15 +1,15 @@
--- register_worker: begin a worker's lease. Its id is new each time, which fences its earlier life.
+-- register_worker: begin a worker's lease. The new id fences all writes under an earlier one.
 --
 --   moves    nothing
 --   locks    its node's row; inserts the notification locks of its queues
---   raises   PL012 for a lease that is not positive, or an invalid name, address or labels of a
---            node, or an invalid build
+--   raises   PL012 for a lease that is not positive, an invalid build, or an invalid node name,
+--            address or label
 --   called   plait.store.workers.register
 --
--- p_node: the worker joins this node, and brings it into the cluster. A worker that is the only
--- living one of its node sets the node's address and labels, or removes them; another one changes
--- only what it gives. p_holder: its process's name in leader elections. p_build: durable jobs that
--- start on this worker continue on workers of the same build.
+-- p_node: the worker joins this node and adds it to the cluster. If it is the only live worker of
+-- the node, it replaces or removes the node's address and labels; otherwise it changes only those
+-- that it gives. p_holder: its process's name in leader elections. p_build: durable jobs that start
+-- on this worker continue on workers of the same build.
 create or replace function plait.register_worker(
   p_host text, p_pid int, p_version text, p_queues text[], p_definitions text[],
   p_lease_s float8 default 30, p_metadata json default '{}', p_node text default null,

@@ -8,12 +8,12 @@
 --   raises   nothing
 --   called   plait.store.leader.rescue
 --
--- Called again at once while workers were newly declared lost: that happens in one transaction, and
--- their jobs are moved in a later one. Moving them while holding the worker's row could wait for a
--- settle that waits for that row.
+-- Call it again immediately if workers were newly declared lost: their jobs are moved in a later
+-- transaction. Moving them while holding the worker's row could wait for a settle that waits for
+-- that row.
 --
--- A job that ran when its worker was lost may have caused the loss, or only have run beside the
--- cause.
+-- A job that ran when its worker was lost may have caused the loss, or may only have run at the
+-- same time as the cause.
 --   first loss    it is scheduled again within p_jitter_s, in its own lane, beside others (losses =
 --                 1)
 --   second loss   it is a suspect; all suspects of one lost worker are one group
@@ -23,12 +23,12 @@
 --                 group
 --   alone         only a loss while it was the only suspect on its worker counts; after
 --                 p_max_losses of these it is a dead letter (worker_lost)
--- No loss counts as an attempt used. A job that comes back from a living worker is not a suspect
--- any more (_settle, _suspend). A group is a number made from the lost worker's id, so that batches
--- and concurrent calls agree on it. How many suspects a worker ran is counted when it is declared
--- lost: a later batch can't know it.
+-- A loss does not count as an attempt used. A job whose attempt ends while its worker is alive is
+-- no longer a suspect (_settle, _suspend). A group is a number derived from the lost worker's id,
+-- so that batches and concurrent calls agree on it. The number of suspects on a worker is counted
+-- when it is declared lost, because a later batch can't determine it.
 --
--- o_workers names the workers that this call has declared lost: their ids, hosts and process ids.
+-- o_workers lists the workers that this call has declared lost, with ids, hosts and process ids.
 create or replace function plait.rescue(
   p_limit int default 1000, p_max_losses int default 3, p_cancel_grace_s float8 default 30,
   p_jitter_s float8 default 1, out o_lost int, out o_requeued int, out o_dead int,
@@ -67,7 +67,7 @@ begin
     l := v_lost.job;
     v_alone := l.lane like 'suspect%' and v_lost.suspects = 1;
     v_buried := v_alone and l.losses >= p_max_losses;
-    -- held: the next call
+    -- locked: left for the next call
     continue when (v_buried or l.cancel_requested is not null)
       and cardinality(plait._lock_affected_fan_outs(array[l.job_id])) = 0;
     if l.cancel_requested is not null then
@@ -167,8 +167,8 @@ begin
     v_ended := '{}'; v_fans := '{}'; v_finals := '{}';
   end if;
 
-  -- Parents that were skipped because their rows were locked: their fan-out is decided, or has what
-  -- they wait for (a stream's next).
+  -- Parents that were skipped because their rows were locked: their fan-out is decided, or has the
+  -- child that they wait for (in a streamed fan-out).
   for f in
     select *
     from plait.fan_outs

@@ -1,4 +1,4 @@
--- worker_key: the API key with which a living worker was registered; null if there is none.
+-- worker_key: the API key with which a live worker was registered; null: none.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,8 +1,8 @@
 -- _apply_strategy: compare a fan-out's counts with its strategy: decide it, or resume its parent.
 --
 --   moves    as _resume_or_end_parent
---   locks    the caller holds the fan-out's row, and for a nursery also that of its parent's own;
---            the parent's live row SKIP LOCKED
+--   locks    the caller holds the fan-out's row, and for a nursery also the row of its parent's own
+--            nursery; the parent's live row SKIP LOCKED
 --   raises   nothing
 --   called   _add_dependencies, _fan_in, rescue
 --
@@ -20,13 +20,13 @@ declare
   r          record;
 begin
   if p_fan_out.decided_at is not null then
-    return;  -- a late child: it is counted, and changes nothing
+    return;  -- a late child is counted but changes nothing
   end if;
   if p_fan_out.strategy = 'nursery' then
-    -- It is open until its parent waits for it: more children may come.
+    -- A nursery is open until its parent waits for it: more children may be added.
     if p_fan_out.id = p_fan_out.parent_id and p_fan_out.waited_for is not null then
-      -- A job that has returned waits for all its nurseries, also those that an error left: their
-      -- outcomes were not read.
+      -- A job whose handler has returned waits for all its nurseries, including those that an error
+      -- interrupted, because their outcomes were not read.
       select sum(o.succeeded + o.failed + o.canceled), sum(o.failed + o.canceled), sum(o.total)
       into v_ended, v_lost, v_total
       from plait.fan_outs o
@@ -50,7 +50,7 @@ begin
         or v_lost > 0 and p_fan_out.on_node_failure = 'fail' then
     v_decision := 'failed';
   elsif p_fan_out.succeeded >= p_fan_out.needed and (p_fan_out.early or v_ended = p_fan_out.total)
-        -- Nodes that skipped their part are no reason to proceed without those that may not.
+        -- If all nodes that have ended skipped their part, wait for the others.
         and (p_fan_out.on_timeout is null or v_ended = p_fan_out.total
              or not plait._all_skipped(p_fan_out)) then
     v_decision := 'succeeded';

@@ -5,11 +5,12 @@
 --   raises   nothing
 --   called   cancel_remaining, gather
 --
--- In a transaction of its own, never in a child's. In a nursery only pending children, unless its
--- parent failed and wants it otherwise: siblings are not interrupted. If a sibling failed, those
--- that have not started (since the workflow's last retry) are canceled; if the parent failed, also
--- those that wait for a retry, unless they have children of their own. In a node job that succeeded
--- only parts that do not run: a late node finishes its work.
+-- Runs in a separate transaction, never in a child's. In a nursery only pending children are
+-- canceled, unless the parent failed and cancel_on_parent_failure is set; running siblings are not
+-- interrupted. If a sibling failed, children that have not started (since the workflow's last
+-- retry) are canceled; if the parent failed, also those that wait for a retry, unless they have
+-- children. In a node job that succeeded, only parts that are not running are canceled: a late node
+-- finishes its work.
 create or replace function plait._cancel_remaining(
   p_fan_out plait.fan_outs, p_now timestamptz, p_limit int default 10000
 ) returns int
@@ -32,12 +33,12 @@ declare
                          when v_orphans then 'parent_failed'
                          else 'sibling_failed' end;
   v_error   text :=
-    case when p_fan_out.on_timeout is not null then 'its job ended without it'
+    case when p_fan_out.on_timeout is not null then 'the node job ended before this part'
          when v_nursery and not v_orphans then 'a sibling failed before it could start'
          when p_fan_out.decision = 'timeout' then 'its fan-out timed out'
          when p_fan_out.decision = 'failed' then 'its fan-out failed'
          when p_fan_out.cancel_late and p_fan_out.decision = 'succeeded' then
-           'its fan-out had succeeded before'
+           'its fan-out had already succeeded'
          else 'its parent ended' end;
   v_jobs    uuid[];
   c         record;

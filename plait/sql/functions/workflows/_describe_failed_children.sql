@@ -5,8 +5,8 @@
 --   raises   nothing
 --   called   _node_job_outcome, _resume_or_end_parent
 --
--- Those in this fan-out, its own nursery or its nodes, and in nurseries that an error left: the
--- handler has seen the outcomes of the others.
+-- These are children in this fan-out (the job's own nursery or its nodes) and in nurseries that an
+-- error interrupted. The handler has seen the outcomes of all others.
 create or replace function plait._describe_failed_children(p_fan_out plait.fan_outs) returns text
 language sql stable set enable_seqscan = off as $$
   with n as (

@@ -1,15 +1,16 @@
--- _end_waits: end the waits of a running job whose conditions are met, numbered in that order.
+-- _end_waits: end those waits of a running job whose conditions are met, and number them.
 --
 --   moves    nothing
 --   locks    the caller holds the job's live row
 --   raises   nothing
 --   called   await_steps, resume_steps
 --
--- A sleep, a timer and a signal's timeout are met when they are due; a signal when it was sent, or
--- when it was first waited for, if that was later; a fan-out when it was decided. Signals of one
--- name go to the waits for it in the order in which these began. p_waits: only these, as in
--- await_steps; a fan-out that was just opened is not waited for yet, and its worker would not
--- expect its end. Returns how many were ended.
+-- They are numbered by the time at which the condition was met. A sleep, a timer and a signal's
+-- timeout are met when they are due; a signal when it was sent, or when the wait for it began, if
+-- that was later; a fan-out when it was decided. Signals with the same name go to their waits in
+-- the order in which the waits began. p_waits: end only these, as in await_steps. A fan-out that
+-- was just opened has no wait yet, and the worker would not expect its end. Returns how many waits
+-- were ended.
 create or replace function plait._end_waits(
   p_job uuid, p_now timestamptz, p_next int, p_waits json default null
 ) returns int

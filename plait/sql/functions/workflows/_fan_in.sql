@@ -1,20 +1,20 @@
 -- _fan_in: count jobs that became final in their fan-outs, and resume or end parents.
 --
---   moves    waiting -> queued, for a parent whose fan-out is decided or has what it waits for;
---            waiting -> succeeded | failed, for one whose own nursery is decided; waiting ->
---            canceled, for a dependent of a job that failed
---   locks    the caller has made the jobs final; fan-outs, deepest first, then by id: level by
+--   moves    waiting -> queued, for a parent whose fan-out is decided or has the children that it
+--            waits for; waiting -> succeeded | failed, for one whose own nursery is decided;
+--            waiting -> canceled, for a dependent of a job that failed
+--   locks    the caller has made the jobs final; fan-outs, deepest first, then by id, level by
 --            level, because an end cascades upward; then parents' live rows SKIP LOCKED, so that
---            nothing waits here for a transaction that waits for a fan-out; rescue resumes parents
+--            this never waits for a transaction that waits for a fan-out; rescue resumes parents
 --            that were skipped
 --   raises   nothing
 --   called   cancel, _cancel_rows, _release_running, rescue, resume, _settle,
 --            _take_over_leader_jobs
 --
--- Counted once for each batch. p_returned: jobs whose handler has ended and that wait for their own
--- nursery from now on; p_outcomes: their later status, for those that failed by themselves. Their
--- pending children are canceled. Siblings are never canceled here: the fan-out is marked
--- (cancel_due), and a later transaction does it.
+-- A fan-out is updated once for each batch. p_returned: jobs whose handler has ended and that now
+-- wait for their own nursery. p_outcomes: the later status of those that failed by themselves;
+-- their pending children are canceled. Siblings are never canceled here: the fan-out is marked
+-- (cancel_due), and a later transaction cancels them.
 create or replace function plait._fan_in(
   p_now timestamptz, p_jobs uuid[], p_fan_outs uuid[], p_finals plait.status[],
   p_returned uuid[] default null, p_outcomes plait.status[] default null
@@ -26,7 +26,7 @@ declare
   v_depth   int := 32768;
   v_lowest  int;
   v_level   uuid[];
-  v_jobs    uuid[];            -- jobs that ended by this level, and where they are counted
+  v_jobs    uuid[];            -- jobs that ended on this level, and the fan-outs that count them
   v_fans    uuid[];
   v_finals  plait.status[];
   v_ended   int;
@@ -53,8 +53,8 @@ begin
     select max(o.depth), min(o.depth) into v_depth, v_lowest from plait.fan_outs o
       where (o.id = any(p_fan_outs) or o.parent_id = any(v_orphans)) and o.depth < v_depth;
     exit when v_depth is null;
-    -- All fan-outs of a job that may end by this: its own nursery is decided by all its nurseries,
-    -- and then its open children are orphaned.
+    -- Lock all fan-outs of a job that may end here: all its nurseries decide its own nursery, and
+    -- then its open children are orphaned.
     v_level := array(
       select o.id
       from plait.fan_outs o
@@ -106,8 +106,8 @@ begin
       end if;
       e := plait._apply_strategy(f, p_now);
       if e.o_job is not null then
-        -- It is final by this: its own fan-out counts it on the next level, and so do those of its
-        -- dependents.
+        -- The parent is now final: the fan-out that it belongs to, and those of its dependents,
+        -- count it on the next level.
         v_jobs := v_jobs || e.o_job; v_fans := v_fans || e.o_fan_out;
         v_finals := v_finals || e.o_final;
         if e.o_tied then

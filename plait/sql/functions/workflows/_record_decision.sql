@@ -6,7 +6,7 @@
 --   called   abandon_fan_outs, _apply_strategy, await_steps, resume
 --
 -- Children that have not ended by now are late: they are left out of the results whatever their
--- outcome, so that every replay sees the same.
+-- outcome, so that every replay sees the same results.
 create or replace function plait._record_decision(
   p_fan_out plait.fan_outs, p_now timestamptz, p_decision text,
   out o_job uuid, out o_fan_out uuid, out o_final plait.status, out o_tied boolean

@@ -1,4 +1,4 @@
--- _resume_job: queue a waiting job; if its start time is later, it sleeps until then.
+-- _resume_job: queue a waiting job, or make it sleep until its start time if that is later.
 --
 --   moves    waiting -> queued
 --   locks    the caller holds the live row
@@ -9,8 +9,8 @@ create or replace function plait._resume_job(p_live plait.live) returns void
 language plpgsql as $$
 declare
   v_now timestamptz := plait._now_after_xid();
-  -- The requested start time: of the enqueue, or of a retry (_retry), which is then in run_at;
-  -- otherwise that is in the past.
+  -- The requested start time is that of the enqueue or of a retry. A retry (_retry) stores it in
+  -- run_at; otherwise run_at is in the past.
   v_due timestamptz := greatest(
     p_live.run_at,
     case when p_live.attempt = 0 then

@@ -8,7 +8,7 @@
 --   raises   nothing
 --   called   _apply_strategy, _record_decision, rescue
 --
--- o_job: the parent if it became final, with its own fan-out; the caller counts it there.
+-- o_job: the parent, if it became final. The caller counts it in the fan-out that it belongs to.
 create or replace function plait._resume_or_end_parent(
   p_fan_out plait.fan_outs, p_now timestamptz,
   out o_resumed boolean, out o_job uuid, out o_fan_out uuid, out o_final plait.status,
@@ -68,7 +68,7 @@ begin
     end if;
   elsif exists (select from plait.live v
                 where v.job_id = p_fan_out.parent_id and v.wait_on in (v_on, 'several')) then
-    return;  -- its row is locked: rescue tries again
+    return;  -- the parent's row is locked: rescue tries again
   end if;
   update plait.fan_outs set waited_for = null where id = p_fan_out.id;
 end $$;

@@ -1,11 +1,11 @@
--- _suspend: a running job waits, and its worker is free. Not an attempt used.
+-- _suspend: make a running job wait without a worker. Does not count as an attempt used.
 --
 --   moves    running -> waiting
 --   locks    the caller holds the live row
 --   raises   nothing
 --   called   await_steps, continue_as_new, open_fan_out, open_nodes, rescue, _settle_tied
 --
--- _settle_tied passes the result of a handler that returned.
+-- _settle_tied passes the result of a handler that has returned.
 create or replace function plait._suspend(
   p_live plait.live, p_now timestamptz, p_wait_on text, p_wake_at timestamptz,
   p_result json default null, p_started_at timestamptz default null
@@ -14,14 +14,14 @@ language plpgsql as $$
 begin
   update plait.live set
     state = 'waiting', worker = null, run_at = p_now, wait_on = p_wait_on, wake_at = p_wake_at,
-    -- It came back from a living worker: not a suspect. It continues on the build of its code.
+    -- Its worker is alive, so it is not a suspect. It continues on workers of the same build.
     losses = 0,
     suspect_group = null, cancel_requested = null,
     cancel_reason = case when cancel_by is not null then cancel_reason end,
     lane = plait._lane(
       definition, tenant_id, limit_key, lane,
       (select w.build from plait.workers w where w.id = p_live.worker)),
-    -- it may have been enqueued before its kind was known
+    -- the job may have been enqueued before its kind was known
     tied = tied
       or exists (select from plait.definitions d where d.name = live.definition and d.kind = 'node')
   where job_id = p_live.job_id;

@@ -1,21 +1,21 @@
 -- await_steps: a running job waits for any of several things: times, signals, fan-outs.
 --
---   moves    running -> waiting, with p_suspend, if nothing has arrived
---   locks    the live row, for update with p_suspend, else FOR KEY SHARE; then, with p_suspend, its
---            fan-outs in order of id
+--   moves    running -> waiting, with p_suspend, if no condition is met yet
+--   locks    the live row, FOR UPDATE with p_suspend, otherwise FOR KEY SHARE; then, with
+--            p_suspend, its fan-outs in order of id
 --   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
 --            sends it again; PL001 for an unknown kind of wait
 --   called   plait.store.workflows.await_steps
 --
--- Waits that are met already are ended, in order. p_waits: an array of objects with branch, name,
--- occurrence, seq, kind, hash, delay_s or until, fan_out_id and, for a join, ended. The first call
--- for a step fixes when it is due. p_abandoned: steps whose branch was canceled; they are not
--- waited for any more, and a signal that one of them consumed is unread again. p_next: the number
--- of the next end. A job that was canceled and has a grace period gets that as an end of the branch
--- !, numbered after the others.
--- o_status is suspended, ready (o_ended has what arrived), waiting (nothing arrived, and the job
+-- Waits whose conditions are already met are ended, in order. p_waits: an array of objects with
+-- branch, name, occurrence, seq, kind, hash, delay_s or until, fan_out_id and, for a join, ended.
+-- The first call for a step fixes when it is due. p_abandoned: steps whose branch was canceled; the
+-- job no longer waits for them, and a signal that one of them consumed is unread again. p_next: the
+-- number of the next end. A job that was canceled and has a grace period receives the cancellation
+-- as an end in the branch !, numbered after the others.
+-- o_status is suspended, ready (o_ended has the ends), waiting (no wait has ended, and the job
 -- keeps running), stale when the lease is lost, or canceled when the job was asked to stop.
--- o_next_s: in how many seconds the first of them is due.
+-- o_next_s: in how many seconds the first wait is due.
 create or replace function plait.await_steps(
   p_worker int, p_job uuid, p_attempt int, p_next int, p_suspend boolean, p_waits json,
   p_abandoned json default null, out o_status text, out o_ended json, out o_next_s float8
@@ -97,7 +97,7 @@ begin
     end loop;
   end if;
   perform plait._end_waits(p_job, v_now, p_next, p_waits);
-  if l.cancel_by is not null then   -- its handler receives that in order, and once
+  if l.cancel_by is not null then   -- the handler receives the cancellation once, in order
     insert into plait.steps (
       job_id, tenant_id, at, seq, occurrence, attempt, branch, name, kind, finished)
     values (p_job, l.tenant_id, v_now, 0, 1, p_attempt, '!', 'cancel', 'cancel',
@@ -113,7 +113,7 @@ begin
               else s.value end,
          s.error)
        order by s.finished)
-     -- or by an earlier call like this one
+     -- or by an earlier call of this function
      from plait.steps s
      left join plait.fan_outs o on o.id = s.fan_out_id
      where s.job_id = p_job and s.finished between p_next and p_next + json_array_length(p_waits));

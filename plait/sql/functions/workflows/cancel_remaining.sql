@@ -1,11 +1,12 @@
--- cancel_remaining: cancel the open children of one fan-out for which that is due.
+-- cancel_remaining: cancel the open children of one fan-out that is marked cancel_due.
 --
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
 --   locks    as _cancel_remaining. One fan-out for each call. Never waits
 --   raises   nothing
 --   called   plait.store.leader.resume
 --
--- Returns how many jobs were examined; null if nothing is due. Called again until then.
+-- Returns how many jobs were examined; null if nothing is due. The caller repeats it until it
+-- returns null.
 create or replace function plait.cancel_remaining(
   p_after uuid default null, out o_fan_out uuid, out o_jobs int
 )

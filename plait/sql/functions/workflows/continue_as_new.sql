@@ -6,12 +6,13 @@
 --            sends it again; PL001 for an invalid payload
 --   called   plait.store.workflows.continue_as_new
 --
--- Handles, its dedupe key and unread signals stay valid. Returns suspended (also if the same call
+-- Handles, the dedupe key and unread signals stay valid. Returns suspended (also if the same call
 -- succeeded before), stale when the lease is lost, or canceled when the job was asked to stop. Its
--- attempts start again, and any build may run it. Children that it spawned stay its own; sub-jobs
--- of open fan-outs are canceled; follow-ups are requested again by the new run. Consumed signals
--- are deleted after a day, so that a job that continues for ever does not grow. p_undelivered:
--- steps whose end did not reach the handler; a signal that one of them consumed is unread again.
+-- attempts used are reset, and any build may run it. Children that it spawned remain its children;
+-- sub-jobs of open fan-outs are canceled; the new run requests its follow-ups again. Consumed
+-- signals are deleted after a day, so that a job that continues for ever does not grow.
+-- p_undelivered: steps whose end did not reach the handler; a signal that one of them consumed is
+-- unread again.
 create or replace function plait.continue_as_new(
   p_worker int, p_job uuid, p_attempt int, p_payload text, p_undelivered json default null
 ) returns text

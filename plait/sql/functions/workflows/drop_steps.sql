@@ -1,4 +1,4 @@
--- drop_steps: remove a failed step and what followed it, so that the next attempt runs it again.
+-- drop_steps: remove a failed step and all later ones, so that the next attempt runs them again.
 --
 --   moves    nothing
 --   locks    the live row FOR KEY SHARE
@@ -6,8 +6,8 @@
 --   called   plait.store.workflows.drop_steps
 --
 -- Called when an attempt ends with the error of a step that its handler had caught before.
--- p_branches: the step's own and those above it, which have seen the error. Returns false when the
--- lease is lost.
+-- p_branches: the step's branch and its parent branches, which have seen the error. Returns false
+-- when the lease is lost.
 create or replace function plait.drop_steps(
   p_worker int, p_job uuid, p_attempt int, p_branches text[], p_from int
 ) returns boolean

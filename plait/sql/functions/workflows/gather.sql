@@ -1,4 +1,4 @@
--- gather: how children of a decided fan-out ended, by index; if streamed, in order of end.
+-- gather: outcomes of a decided fan-out's children, by index; if streamed, in order of end.
 --
 --   moves    scheduled | queued | waiting -> canceled, for open children that the fan-out does not
 --            keep
@@ -7,9 +7,9 @@
 --   called   plait.store.workflows.gather
 --
 -- Late children are left out, unless the fan-out is streamed. o_position: where to continue. A page
--- ends with the row by which its results and errors reach p_bytes, and has at least one. Row by
--- row, so that a page reads no more values than it returns; sizes on disk are compressed and say
--- nothing.
+-- ends with the row at which its results and errors reach p_bytes, and has at least one row. Rows
+-- are read one by one, so that a page reads no more values than it returns; sizes on disk don't
+-- help, because values are compressed.
 create or replace function plait.gather(
   p_job uuid, p_fan_out uuid, p_after int default -1, p_limit int default 5000,
   p_bytes int default null
@@ -36,8 +36,8 @@ begin
     perform plait._cancel_remaining(f, plait.now());
   end if;
   if f.streamed then
-    -- The page first, then each of its rows by key: whatever the statistics say, never all children
-    -- for each of them.
+    -- First the page, then each of its rows by key, so that no plan reads all children for each
+    -- row, whatever the statistics are.
     for o_position, fan_out_index, job_id, definition, status, v_result, error, reason, attempt,
         v_failure in
       with page as materialized (

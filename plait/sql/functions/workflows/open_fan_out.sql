@@ -1,16 +1,17 @@
--- open_fan_out: a running job fans out: children, checkpoint and suspension in one transaction.
+-- open_fan_out: store a fan-out: children, checkpoint and suspension in one transaction.
 --
 --   moves    running -> waiting; nothing -> queued, for each child
 --   locks    the parent's live row; the tenant's row if it has a quota
 --   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
---            sends it again; PL001 bad argument, PL002 bad id, PL005 quota, PL007 inactive
---            definition, PL009 when its own fan-out forbids it
+--            sends it again; PL001 bad argument, PL002 bad id, PL005 quota exceeded, PL007 inactive
+--            definition, PL009 when the fan-out that it belongs to does not allow it
 --   called   plait.store.workflows.open_fan_out
 --
 -- Returns suspended, opened if the job does not wait yet (p_suspend), stale when the lease is lost,
--- or canceled when the job was asked to stop. May be sent again. Children inherit tenant, root and
--- correlation id. Missing arrays and null elements take the definition's defaults; the single
--- element of p_definitions, p_queues, p_priorities or p_max_attempts stands for all children.
+-- or canceled when the job was asked to stop. The call can be repeated. Children inherit tenant,
+-- root and correlation id. Missing arrays and null elements take the definition's defaults; a
+-- single element of p_definitions, p_queues, p_priorities or p_max_attempts applies to all
+-- children.
 create or replace function plait.open_fan_out(
   p_worker int, p_job uuid, p_attempt int,
   p_fan_out uuid, p_name text, p_occurrence int, p_seq int, p_hash text,
@@ -43,7 +44,7 @@ begin
   end if;
   if l.cancel_by is not null
      and not exists (select from plait.steps s where s.job_id = p_job and s.kind = 'cancel') then
-    p_suspend := false;  -- its handler receives the cancellation first, with await_steps
+    p_suspend := false;  -- the handler must receive the cancellation first, from await_steps
   end if;
   if exists (select from plait.fan_outs where id = p_fan_out) then
     return 'opened';  -- by the same call, whose reply was lost

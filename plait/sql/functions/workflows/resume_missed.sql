@@ -5,9 +5,10 @@
 --   raises   nothing
 --   called   plait.store.leader.resume_missed
 --
--- Each wait ends in the transaction that meets its condition. This is for a bug in that: a stored
--- signal, or a serial nursery in which no child has its turn. rescue handles fan-outs, and resume
--- handles sleeps and timeouts. Returns how many it found: always 0.
+-- Normally each wait ends in the transaction that meets its condition. If a bug prevents that, this
+-- function finds the job: its signal is stored, or no child of a serial nursery has its turn.
+-- rescue handles fan-outs, and resume handles sleeps and timeouts. Returns how many it found, which
+-- should be 0.
 create or replace function plait.resume_missed(
   p_limit int default 1000, out o_resumed int, out o_took_s float8
 )

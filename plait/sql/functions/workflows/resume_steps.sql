@@ -1,14 +1,14 @@
 -- resume_steps: the steps of a durable job, for a replay, in the order of their requests.
 --
 --   moves    nothing
---   locks    the live row FOR KEY SHARE; it changes only rows of this job
+--   locks    the live row FOR KEY SHARE; changes only rows of this job
 --   raises   nothing: without the lease, one row without a name
 --   called   plait.store.workflows.resume_steps
 --
--- If a job waits for one thing at a time, the end of that wait is recorded here, which saves a
--- round trip. With several branches or a timer the handler may have canceled a wait since: it
--- reports that first, with await_steps. All steps are returned, but values only until they reach
--- p_bytes; step_values returns the others (left_out).
+-- If a job has only one wait at a time, the end of that wait is recorded here, which saves a round
+-- trip. With several branches or a timer, the handler may have canceled a wait since; it reports
+-- that first, with await_steps. All steps are returned, but values only until they reach p_bytes;
+-- step_values returns the others (left_out).
 create or replace function plait.resume_steps(
   p_worker int, p_job uuid, p_attempt int, p_bytes int default null
 ) returns table (branch text, name text, occurrence int, seq int, finished int, kind text,
@@ -37,7 +37,8 @@ begin
        from plait.steps s
        where s.job_id = p_job));
   end if;
-  -- From sizes on disk, without reading a value: a compressed one is at most 255 times as large.
+  -- Estimated from sizes on disk, without reading a value: uncompressed it is at most 255 times as
+  -- large.
   if coalesce((select sum(pg_column_size(s.value)::bigint
                             * case when pg_column_compression(s.value) is null then 1 else 255 end)
                from plait.steps s

@@ -5,7 +5,7 @@
 --   raises   nothing: without the lease, one row without a name
 --   called   plait.store.workflows.step_values
 --
--- A page ends with the row by which its values reach p_bytes, and has at least one row.
+-- A page ends with the row at which its values reach p_bytes, and has at least one row.
 create or replace function plait.step_values(
   p_worker int, p_job uuid, p_attempt int, p_branch text, p_name text, p_occurrence int, p_seq int,
   p_bytes int default 8388608
