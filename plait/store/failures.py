@@ -2,13 +2,24 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Final, Literal
 from uuid import UUID
 
 from plait.model.states import Status
 from plait.store.database import Database
+from plait.store.named_arguments import named
 
 Order = Literal["jobs", "recent"]
+_FAILURES: Final = (
+    "select * from plait.failures("
+    + named(("p_tenant", "p_all", "p_from", "p_statuses::text[]", "p_limit", "p_order"))
+    + ")"
+)
+_HISTORY: Final = (
+    "select * from plait.failure_history("
+    + named(("p_definition", "p_fingerprint", "p_tenant", "p_all", "p_from", "p_step"))
+    + ")"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +102,9 @@ class Failures:
         order: Order = "jobs",
     ) -> FailureList:
         """Errors by the number of their jobs, or of their failures since `start`. Default: all errors, and failures of the last 24 hours."""
-        sql = "select * from plait.failures($1, $2, $3, $4, $5, $6)"
-        rows = [dict(row) for row in await self._db.fetch(sql, tenant_id, all_tenants, start, statuses, limit, order)]
+        rows = [
+            dict(row) for row in await self._db.fetch(_FAILURES, tenant_id, all_tenants, start, statuses, limit, order)
+        ]
         totals = [{name: row.pop(name) for name in ("since", "as_of", "all_errors", "all_jobs")} for row in rows]
         return FailureList(rows=[FailureRow(**row) for row in rows if row["definition"] is not None], **totals[0])
 
@@ -115,8 +127,7 @@ class Failures:
         step: timedelta = timedelta(hours=1),
     ) -> list[FailureHistoryRow]:
         """How often an error occurred; empty intervals are omitted. Default: the last day by hour."""
-        sql = "select * from plait.failure_history($1, $2, $3, $4, $5, $6)"
-        rows = await self._db.fetch(sql, definition, fingerprint, tenant_id, all_tenants, start, step)
+        rows = await self._db.fetch(_HISTORY, definition, fingerprint, tenant_id, all_tenants, start, step)
         return [FailureHistoryRow(**row) for row in rows]
 
     async def list_workers(
