@@ -33,7 +33,7 @@ SUBJECTS = {
 ELSEWHERE = {"after_restore": "doctor", "get_leader": "nodes", "list_workers": "nodes"}
 """Functions that readers would look for under another subject than that of their folder."""
 
-TENANT = "Default: the first of the login's tenant, the setting `plait.tenant`, and the tenant `default`"
+TENANT = "Default: the login's tenant; without one, the setting `plait.tenant`; without that, the tenant `default`"
 ARGUMENTS = {
     "p_job": "id of the job",
     "p_tenant": f"id of the tenant. {TENANT}",

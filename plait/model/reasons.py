@@ -65,7 +65,7 @@ REASONS: Final[dict[str, dict[str, str]]] = {
         "fan_out": "its fan-out was decided without it, or its parent ended",
         "parent_failed": "its parent failed or was canceled",
         "sibling_failed": "another child of its parent failed before it started",
-        "job_final": "of a part of a node job: the job ended without it",
+        "job_final": "of a part of a node job: the job ended before this part",
         "deposed": "of a leader job: its process was not the leader any more",
     },
     "skipped": {

@@ -68,7 +68,7 @@ class NodeOptions(PartOptions, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeResult(Generic[T]):
-    """The result of one node at the time when the job was decided."""
+    """The result of one node at the time when the job's outcome was decided."""
 
     node: str
     job_id: UUID
@@ -95,7 +95,7 @@ class Nodes(tuple[NodeResult[T], ...]):
 
     @property
     def late(self) -> list[str]:
-        """The names of nodes that had not finished when the job was decided."""
+        """The names of nodes that had not finished when the job's outcome was decided."""
         return [result.node for result in self if result.status is None]
 
 

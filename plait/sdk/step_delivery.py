@@ -157,7 +157,7 @@ class StepDelivery:
         await step.future
 
     def expect(self) -> tuple[int, list[Step | Timer], list[Wait], list[StepKey]]:
-        """The parameters of a query: the number of the first end, the waiting steps with their waits, and the abandoned waits."""
+        """The parameters of a query: the number for the first wait that it completes, the waiting steps, their waits, and the abandoned waits."""
         self._due = False
         steps: list[Step | Timer] = [*self.waits, *self.timers]
         waits = [step.wait for step in steps if step.wait is not None]

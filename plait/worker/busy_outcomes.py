@@ -21,7 +21,7 @@ class BusyOutcomes:
     def __init__(self) -> None:
         self._waiting: list[tuple[float, Settlement]] = []
         self._pauses: dict[_Key, float] = {}
-        """The next delay of each busy outcome that is not recorded, whether it waits or is being sent."""
+        """For each outcome that is not recorded yet because its rows are locked: how long to wait before the next try."""
 
     def __len__(self) -> int:
         return len(self._waiting)

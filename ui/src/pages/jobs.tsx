@@ -241,7 +241,7 @@ function ColumnMenu({ columns, chosen, onChange }: { columns: JobColumn[]; chose
   );
 }
 
-/** The number of matching jobs, up to the limit of the count. */
+/** The number of matching jobs, capped at the count limit. */
 function Count({ query }: { query: JobQuery }) {
   const count = useRead("GET /jobs/count", { query }, { live: ["job"], every: 3000 });
   if (!count.data) return null;

@@ -5,7 +5,7 @@
 --   raises   nothing
 --   called   _settle, _settle_tied
 --
--- This is the only place that decides between retry and dead letter.
+-- This is the only place that decides it for an outcome. For jobs of lost workers, rescue does.
 create or replace function plait._final_status(
   p_cancel_requested timestamptz, p_outcome text, p_permanent boolean, p_failed_attempts smallint,
   p_max_attempts smallint
