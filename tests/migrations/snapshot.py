@@ -139,6 +139,8 @@ async def fill(database: TestDatabase) -> None:
         assert await store.workers.settle(
             worker, [Settlement(job.job_id, job.attempt, ending, result, detail, 12.5)]
         ) == [True]
+        if status is Status.FAILED:  # the dead letter is not counted yet
+            await store.leader.count_failures()
     await store.jobs.cancel(await enqueue(Status.CANCELED), tenant_id=tenant, reason="not wanted")
 
     await enqueue(Status.RUNNING, dedupe_key="running", idempotency_key="running", idempotency_ttl_s=3600.0)

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import itertools
 import json
 import os
 import random
@@ -117,7 +116,7 @@ async def stop_leaders(harness: Harness, url: str, changes: int, schedules: int,
     print(f"seed {seed}")
     chance = random.Random(seed)
     each = changes // ticks
-    async with processes("leading", url, str(LEASE_S), count=3) as leaders:
+    async with processes("leader_main", url, str(LEASE_S), count=3) as leaders:
         for tick in range(ticks):
             await harness.sql(SET_TIME, START + timedelta(seconds=60 * (tick + 1) - each))
             for change in range(each):
@@ -133,7 +132,7 @@ async def stop_leaders(harness: Harness, url: str, changes: int, schedules: int,
                 await harness.advance(seconds=2 * LEASE_S)
                 await leader(harness, other_than=leading)
                 if killed:
-                    leaders.append(await begin("leading", url, str(LEASE_S)))
+                    leaders.append(await begin("leader_main", url, str(LEASE_S)))
                 else:
                     os.kill(leading, signal.SIGCONT)
         while await harness.sql("select count(*) from plait.triggers where next_at is null or next_at <= plait.now()"):
@@ -149,14 +148,14 @@ async def stop_leaders(harness: Harness, url: str, changes: int, schedules: int,
 
 async def leader(harness: Harness, *, other_than: int | None) -> int:
     """The pid of whoever leads, once it is another one."""
-    for tries in itertools.count():
+    for tries in range(20_000):  # 100 s at least: a bound for a broken program
         name = await harness.sql("select holder from plait.leader where expires_at > plait.now()")
         if name and (pid := int(name.split(":")[1])) != other_than:
             return pid
         if name and tries % 100 == 99:
             await harness.advance(seconds=2 * LEASE_S)  # it had renewed its lease in the moment when it was stopped
         await asyncio.sleep(0.005)  # sleep: for a process to take the lead
-    raise AssertionError
+    raise AssertionError("no process became the leader")
 
 
 async def test_real_leaders_are_stopped_past_their_terms_and_go_on(
@@ -188,7 +187,7 @@ async def test_a_wrong_clock_takes_nothing_over_and_fires_nothing_twice(
     seed = random.randrange(10**6)
     print(f"seed {seed}")
     skews = [7200.0, -7200.0, *(random.Random(seed).uniform(-7200, 7200) for _ in range(18))]
-    async with processes("skewed", database.url, count=1) as [skewed]:
+    async with processes("skewed_clock_main", database.url, count=1) as [skewed]:
         assert skewed.stdin is not None
         assert skewed.stdout is not None
         for skew in skews:

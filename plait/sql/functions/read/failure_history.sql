@@ -9,7 +9,7 @@
 --   p_definition    name of the definition
 --   p_fingerprint   fingerprint of the error (failures)
 --   p_from          start of the time range. Default: a day ago
---   p_step          length of an interval: a whole number of hours
+--   p_step          length of an interval: a whole number of hours, up to 366 days
 --
 --   select at, failed, dead_letter from plait.failure_history('send_mail', :'fingerprint');
 --
@@ -27,9 +27,10 @@ declare
   v_step_s float8 := extract(epoch from p_step);
   v_step   interval;
 begin
-  if v_step_s is null or v_step_s < 3600 or v_step_s::bigint % 3600 <> 0
+  if v_step_s is null or v_step_s not between 3600 and 31622400 or v_step_s::bigint % 3600 <> 0
      or extract(epoch from plait.now() - v_from) / 2000 > v_step_s then
-    raise exception 'a history must have at most 2,000 points, of a whole number of hours each'
+    raise exception
+      'a history must have at most 2,000 points, of a whole number of hours each, up to 366 days'
       using errcode = 'PL001';
   end if;
   v_step := make_interval(secs => v_step_s);  -- date_bin: no months
