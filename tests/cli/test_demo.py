@@ -1,4 +1,4 @@
-"""`plait demo` ends by itself, prints what happened, and the commands that it suggests work."""
+"""`plait demo` ends without input, prints what happened, and the commands that it suggests work."""
 
 import re
 from pathlib import Path

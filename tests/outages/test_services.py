@@ -1,4 +1,4 @@
-"""A database that is unreachable, frozen or read-only for a while: every service recovers by itself, and no outcome is lost.
+"""A database that is unreachable, frozen or read-only for a while: every service recovers without a restart, and no outcome is lost.
 Each service is a process that connects through a proxy."""
 
 import asyncio

@@ -48,8 +48,9 @@ create table plait.fan_outs (
   stop          boolean not null default false,      -- nursery: when a child has failed, those
                                                      -- that have not started are canceled
   turn          uuid,                                -- serial: whose turn it is
-  parent_final  plait.status,                        -- a job's own nursery: the job's status, if it
-                                                     -- failed by itself; null: its children decide
+  parent_final  plait.status,                        -- a job's own nursery: the job's
+                                                     -- status, if its handler failed;
+                                                     -- null: its children decide
   -- these three are set only for a node job, whose children are the nodes' parts
   on_timeout    text check (on_timeout in ('proceed', 'fail')),
   on_node_failure text check (on_node_failure in ('fail', 'tolerate')),

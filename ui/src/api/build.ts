@@ -2,7 +2,7 @@
  * The build of the UI that this page was loaded from, and the server's. The server writes its build into the page and sends it with every
  * response. After a deployment they differ: files that this page has not loaded yet may be gone, so it has to be reloaded.
  *
- * The page reloads by itself at most once for each build, so that servers of two builds behind one address can't cause a loop.
+ * The page reloads automatically at most once for each build, so that servers of two builds behind one address can't cause a loop.
  */
 
 import { useSyncExternalStore } from "react";
