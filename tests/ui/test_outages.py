@@ -180,6 +180,25 @@ async def test_unsaved_input_is_not_lost_to_a_reload(harness: Harness, opened: V
     await expect(banner(page)).to_have_count(0)
 
 
+async def test_a_new_build_is_noticed_though_the_old_one_answers_while_it_stops(
+    harness: Harness, opened: Visitor, deployment: Deployment
+) -> None:
+    """The stream is closed first, and a stream that is open again tells a page nothing of the build."""
+    page = await opened("admin", "/triggers/new")
+    await page.get_by_label("Label").fill("nightly report")
+    old = await deployment.build()
+    answered: list[Route] = []
+
+    async def of_the_old_build(route: Route) -> None:
+        answered.append(route)
+        await route.fulfill(json={}, headers={"plait-build": old})
+
+    await page.route("**/api/v1/session", of_the_old_build, times=1)
+    await deployment.redeploy()
+    await expect(banner(page)).to_contain_text("plait was updated")
+    assert len(answered) == 1
+
+
 async def test_a_page_whose_file_is_gone_is_loaded_from_the_new_build(
     harness: Harness, opened: Visitor, deployment: Deployment
 ) -> None:

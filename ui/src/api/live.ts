@@ -76,7 +76,11 @@ function become(next: LiveState): void {
   state = next;
   if (next === "live") contact();
   if (next === "polling") void doubt();
-  if (back) reset();
+  if (back) {
+    // An EventSource shows no headers, and the server that answered before may have been an old one on its way out: ask for the build.
+    void doubt();
+    reset();
+  }
   for (const watcher of watchers) watcher();
 }
 
