@@ -86,14 +86,17 @@ async def test_nonsense_is_refused_with_a_sentence(app: Plait, kit: Kit, app_har
 async def test_a_deduplicated_spawn_returns_the_job_that_is_there(app: Plait, kit: Kit, app_harness: Harness) -> None:
     """T25."""
     said: list[Any] = []
+    both = asyncio.Event()
 
     @app.job
-    async def child(n: int) -> None: ...
+    async def child(n: int) -> None:
+        await both.wait()  # a child that ends in between would free the key
 
     @app.job
     async def parent() -> None:
         said.append(await spawn(child, 1, dedupe_key="one"))
         said.append(await spawn(child, 2, dedupe_key="one"))
+        both.set()
 
     handle = await parent.enqueue()
     await kit.run_until_idle()
