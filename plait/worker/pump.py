@@ -38,6 +38,9 @@ LONGEST_PAUSE_S = 2.0
 """Delay between two attempts to reach the database."""
 LOOK_EVERYWHERE_S = 30.0
 """How often the scan bounds of claims are discarded: they depend on the database's clock, which may have been set back."""
+FEW = 20
+"""After a claim of fewer jobs, their handlers start before the next round trip is prepared. After a larger claim the next round trip comes first, so that
+the database works in the meantime."""
 LOOK_AGAIN_S = 0.03
 """Before going to sleep, poll once more after this time: an enqueue that relies on the NOTIFY of another enqueue has committed by then."""
 
@@ -112,7 +115,7 @@ class Pump:
         return 0.0 if self._trying_since is None else time.monotonic() - self._trying_since
 
     async def _line(self, worker: int) -> None:
-        """Make round trips, one after another. The next one is sent before the jobs of the last one start."""
+        """Make round trips, one after another."""
         while self._alive and not (self._stop and not self._outbox and not self._under_way and not self._busy):
             wanted = await self._reason()
             if not self._alive:
@@ -131,7 +134,8 @@ class Pump:
                 if self._batch < BATCH:
                     wanted = {queue: min(n, self._batch) for queue, n in wanted.items()}
                 batch, self._outbox = self._outbox[:size], self._outbox[size:]
-                await self._turn(worker, wanted, batch)
+                if 0 < await self._turn(worker, wanted, batch) < FEW:
+                    await asyncio.sleep(0)
 
     def settle(self, settlement: Settlement) -> None:
         """Send an outcome soon."""
@@ -181,7 +185,9 @@ class Pump:
         while self._idle_lines:
             self._idle_lines.pop().terminate()
 
-    async def _turn(self, worker: int, wanted: dict[str, int], batch: list[Settlement]) -> None:
+    async def _turn(self, worker: int, wanted: dict[str, int], batch: list[Settlement]) -> int:
+        """Make a round trip. Returns how many jobs were claimed."""
+        claimed = 0
         self._news = False
         self._under_way += 1
         self._asking += bool(wanted)
@@ -217,12 +223,14 @@ class Pump:
             self._alive = self._alive and cycle.alive
             self._slots.tripped(time.monotonic() - began)
             self._take(cycle, wanted, batch, alone=alone, beside=beside or self._asking > 1)
+            claimed = len(cycle.claimed)
         finally:
             self._under_way -= 1
             self._asking -= bool(wanted)
             self._slots.answered(wanted)
             self._turned_at = time.monotonic()
             self._wake.set()
+        return claimed
 
     async def _reason(self) -> dict[str, int]:
         """Wait until there is a reason for a round trip; returns what to claim."""
