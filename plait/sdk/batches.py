@@ -25,23 +25,42 @@ PATIENCE_S, OUTAGE_S = 10.0, 60.0
 CLOSE_S = 2.0
 
 
+class _Write(Generic[T, R]):
+    __slots__ = ("answered", "future", "item")
+
+    def __init__(self, item: T, future: "asyncio.Future[R]") -> None:
+        self.item = item
+        self.future = future
+        self.answered = False
+
+
 class Batches(Generic[T, R]):
     """`send` stores a batch, and returns one answer for each item, in order."""
 
     def __init__(self, send: Callable[[Sequence[T]], Awaitable[Sequence[R]]]) -> None:
         self._store = send
-        self._waiting: list[tuple[T, asyncio.Future[R]]] = []
+        self._waiting: list[_Write[T, R]] = []
+        self._sending: list[_Write[T, R]] = []
         self._flusher: asyncio.Task[None] | None = None
 
     def add(self, one: T) -> "asyncio.Future[R]":
         """A future with the answer. The write is sent even if its caller stops waiting."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[R] = loop.create_future()
-        self._waiting.append((one, future))
+        self._waiting.append(_Write(one, future))
         if self._flusher is None:
             # In an empty context: the task must not belong to the handler that happens to write first.
             self._flusher = contextvars.Context().run(loop.create_task, self._flush())
         return future
+
+    def renew(self, canceled: "asyncio.Future[R]") -> "asyncio.Future[R] | None":
+        """Another future for a write whose caller was canceled while it awaited the first one; None if the write was answered. With `asyncio.shield` every
+        write would pay for a second future and its callbacks; this way only a canceled one does."""
+        for write in chain(self._sending, self._waiting):
+            if write.future is canceled and not write.answered:
+                write.future = asyncio.get_running_loop().create_future()
+                return write.future
+        return None
 
     async def close(self) -> None:
         """Return when everything is stored, or when the database is not reachable."""
@@ -54,34 +73,36 @@ class Batches(Generic[T, R]):
     async def _flush(self) -> None:
         try:
             while self._waiting:
-                batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
-                await self._send(batch)
+                self._sending, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
+                await self._send(self._sending)
         finally:
             self._flusher = None
-            for _, future in self._waiting:  # the loop ends: these can no longer be sent
-                future.cancel()
-            self._waiting = []
+            for write in self._waiting:  # the loop ends: these can no longer be sent
+                write.future.cancel()
+            self._sending = self._waiting = []
 
-    async def _send(self, batch: "list[tuple[T, asyncio.Future[R]]]") -> None:
+    async def _send(self, batch: list[_Write[T, R]]) -> None:
         try:
-            answers = await self._surely([one for one, _ in batch])
+            answers = await self._surely([write.item for write in batch])
         except Exception as error:  # noqa: BLE001 - reported to the handlers
             if len(batch) > 1 and not isinstance(error, DatabaseUnreachable):  # one of them caused it: split the batch
                 await self._send(batch[: len(batch) // 2])
                 await self._send(batch[len(batch) // 2 :])
                 return
-            for _, future in batch:
-                if not future.done():
-                    future.set_exception(error)
-                    future.exception()  # retrieved, even if its caller stopped waiting
+            for write in batch:
+                write.answered = True
+                if not write.future.done():
+                    write.future.set_exception(error)
+                    write.future.exception()  # retrieved, even if its caller stopped waiting
         except BaseException:
-            for _, future in batch:
-                future.cancel()
+            for write in batch:
+                write.future.cancel()
             raise
         else:
-            for (_, future), answer in zip(batch, answers, strict=True):
-                if not future.done():
-                    future.set_result(answer)
+            for write, answer in zip(batch, answers, strict=True):
+                write.answered = True
+                if not write.future.done():
+                    write.future.set_result(answer)
 
     async def _surely(self, batch: list[T]) -> Sequence[R]:
         began = time.monotonic()

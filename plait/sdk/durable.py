@@ -181,10 +181,10 @@ class Durable:
         self._size += len(value) if value else 0
         saving = self._checkpoints.save(Checkpoint(self.lease, key, kind, number, digest, value, error))
         try:
-            stored = await asyncio.shield(saving)
+            stored = await saving
         except asyncio.CancelledError:
-            if not saving.done():
-                await asyncio.wait({saving}, timeout=5)
+            if saving.cancelled() and (still := self._checkpoints.renew(saving)) is not None:
+                await asyncio.wait({still}, timeout=5)
             raise
         if not stored:
             await self.stop_for("stale")

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain, islice, repeat
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, Unpack, overload
 from uuid import UUID
@@ -13,6 +14,7 @@ from plait.model.ids import new_id
 from plait.model.strategies import Strategy
 from plait.sdk.argument_checks import check_iterable
 from plait.sdk.codec import encode
+from plait.sdk.context import running_attempt
 from plait.sdk.definition import Definition
 from plait.sdk.enqueuer import Enqueuer
 from plait.sdk.fan_out import fan_out
@@ -87,6 +89,8 @@ class Job(Generic[P, R]):
         if self._options.conn is not None:
             return (await self._enqueue_on_conn([new]))[0]
         enqueuer = await self._app.enqueuer()
+        if running_attempt() is None:
+            return self.handle_of(new, await enqueuer.enqueue(new))
 
         async def send() -> list[UUID]:
             return [await enqueuer.enqueue(new)]
@@ -268,42 +272,52 @@ class Job(Generic[P, R]):
         payload: str | None = None,
     ) -> NewJob:
         definition, options = self.definition, self._options
-        if options.idempotency_ttl is not None and options.idempotency_key is None:
-            raise InvalidJob("idempotency_ttl requires an idempotency_key")
         return NewJob(
             id=job_id or options.job_id or new_id(),
-            definition=definition.name,
             payload=definition.codec.encode_call(args, kwargs) if payload is None else payload,
             tenant_id=tenant_id,
-            # The database sets the options that this call does not: from the definition and an operator's overrides.
-            queue=options.queue,
-            priority=options.priority,
-            max_attempts=None if options.retries is None else options.retries + 1,
-            scheduled_for=options.scheduled_for,
-            delay_s=options.seconds_of("delay"),
-            timeout_s=options.seconds_of("timeout"),
-            deadline_s=definition.deadline_s if options.deadline is None else options.seconds_of("deadline"),
-            dedupe_key=options.dedupe_key,
-            idempotency_key=options.idempotency_key,
-            idempotency_ttl_s=options.seconds_of("idempotency_ttl"),
             limit_key=options.limit_key if options.limit_key is not None else definition.limit_key_of(args, kwargs),
             correlation_id=captured() if options.correlation_id is None else options.correlation_id,
             after=options.after_text(),
-            on_dependency_failure=options.on_dependency_failure,
-            defaults=definition.defaults,
+            **self._same_for_all_calls,
         )
+
+    @cached_property
+    def _same_for_all_calls(self) -> dict[str, Any]:
+        """The fields of a new job that do not depend on the call. Computed once, because enqueueing is a hot path."""
+        definition, options = self.definition, self._options
+        if options.idempotency_ttl is not None and options.idempotency_key is None:
+            raise InvalidJob("idempotency_ttl requires an idempotency_key")
+        fields = {
+            "definition": definition.name,
+            # The database sets the options that this call does not: from the definition and an operator's overrides.
+            "queue": options.queue,
+            "priority": options.priority,
+            "max_attempts": None if options.retries is None else options.retries + 1,
+            "scheduled_for": options.scheduled_for,
+            "delay_s": options.seconds_of("delay"),
+            "timeout_s": options.seconds_of("timeout"),
+            "deadline_s": definition.deadline_s if options.deadline is None else options.seconds_of("deadline"),
+            "dedupe_key": options.dedupe_key,
+            "idempotency_key": options.idempotency_key,
+            "idempotency_ttl_s": options.seconds_of("idempotency_ttl"),
+            "on_dependency_failure": options.on_dependency_failure,
+            "defaults": definition.defaults,
+        }
+        return {name: value for name, value in fields.items() if value is not None}
 
     def _handles(self, new: Sequence[NewJob], enqueued: Enqueued) -> list[Handle[R]]:
         tenant_id, existing = enqueued.tenant_id, enqueued.existing
         return [self.handle_of(job, existing.get(job.id, job.id), tenant_id) for job in new]
 
     def handle_of(self, new: NewJob, job_id: UUID, tenant_id: UUID | None = None) -> Handle[R]:
+        other = job_id != new.id
         return Handle(
             self._app,
             self.definition.codec,
-            job_id=new.id if job_id == new.id else UUID(bytes=job_id.bytes),
+            job_id=UUID(bytes=job_id.bytes) if other else new.id,
             tenant=tenant_id or new.tenant_id,
-            deduplicated=job_id != new.id,
+            deduplicated=other,
         )
 
 

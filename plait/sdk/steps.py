@@ -26,6 +26,7 @@ from plait.telemetry.tracing import span
 R = TypeVar("R")
 
 _codecs: "weakref.WeakKeyDictionary[Callable[..., Any], ResultCodec]" = weakref.WeakKeyDictionary()
+_coroutines: "weakref.WeakKeyDictionary[Callable[..., Any], bool]" = weakref.WeakKeyDictionary()
 
 
 @overload
@@ -134,7 +135,7 @@ async def _once(asked: _Asked, retries: StepRetries | None) -> Any:
 
 
 async def _run(asked: _Asked) -> Any:
-    if inspect.iscoroutinefunction(asked.run):
+    if _is_coroutine_function(asked.run):
         return await asked.run(*asked.args, **asked.kwargs)
     value = await asyncio.to_thread(asked.run, *asked.args, **asked.kwargs)
     return await value if inspect.isawaitable(value) else value
@@ -283,6 +284,16 @@ def _codec(function: Callable[..., Any]) -> ResultCodec:
             found = _codecs[function] = ResultCodec(function, getattr(function, "__name__", "a step"))
     except TypeError:  # not weakly referenceable, or not hashable
         return ResultCodec(function, "a step")
+    return found
+
+
+def _is_coroutine_function(function: Callable[..., Any]) -> bool:
+    try:
+        found = _coroutines.get(function)
+        if found is None:
+            found = _coroutines[function] = inspect.iscoroutinefunction(function)
+    except TypeError:  # as above
+        return inspect.iscoroutinefunction(function)
     return found
 
 
