@@ -70,7 +70,7 @@ MEASURES: Final[Sequence[Measure]] = (
     Measure(
         name="resume",
         run=workflows.resume,
-        rows="resume_ms, resume_replay_ms, resume_10000_steps_ms",
+        rows="resume_ms, resume_replay_ms, resume_1000_steps_ms, resume_replay_1000_steps_ms, resume_10000_steps_ms",
         applies=lambda s: s.durable_settings is not None and s.name != "celery",
     ),
     Measure(name="waiting", run=workflows.waiting, rows="memory_10000_waiting_mb", applies=_plait, rounds=1),
