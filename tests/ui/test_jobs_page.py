@@ -104,7 +104,7 @@ async def test_filters_are_tokens_in_the_address(harness: Harness, visit: Visito
     await page.go_back()
     await expect(rows(page)).to_have_count(2)
     await page.goto("/jobs?status=nonsense&parent=zzz")
-    await expect(page.get_by_role("alert")).to_have_text("Invalid filters, ignored: status:nonsense, parent:zzz")
+    await expect(page.get_by_role("alert")).to_have_text("Ignored invalid filters: status:nonsense, parent:zzz")
 
 
 async def test_columns_can_be_chosen_and_a_view_kept(harness: Harness, visit: Visitor) -> None:

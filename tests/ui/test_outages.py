@@ -88,7 +88,7 @@ async def test_no_page_is_lost_while_the_api_is_stopped_restarted_and_redeployed
 
     await deployment.stop()
     for name, tab in tabs.items():
-        await expect(banner(tab), name).to_contain_text("Can't reach the server")
+        await expect(banner(tab), name).to_contain_text("The server has been unreachable")
         await expect(banner(tab), name).to_contain_text(re.compile(r"showing data from \d\d:\d\d:\d\d"))
         await expect(tab.locator("h1"), name).to_have_text(titles[name])
         # A page that this tab has not loaded yet.

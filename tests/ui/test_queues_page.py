@@ -25,7 +25,7 @@ async def test_a_queue_tells_its_depth_age_limits_and_who_serves_it(harness: Har
         await expect(mail.locator(f"[data-count={state}]")).to_have_text(count)
     await expect(mail).to_contain_text("2 min 5 s")
     await expect(mail).to_contain_text("10 per 1 min")
-    await expect(page.get_by_text("Jobs are queued but no worker serves: alone.")).to_be_visible()
+    await expect(page.get_by_text("Jobs are queued, but no worker serves these queues: alone.")).to_be_visible()
     await mail.locator("[data-count=queued]").click()
     await expect(page).to_have_url(f"{visit.site}/jobs?queue=mail&status=queued")
 
