@@ -276,7 +276,7 @@ class Harness:
         return await self.store.events.get_event(event, all_tenants=True)
 
     async def trigger(self, label: str = "t", *, tenant: str = "default", **settings: Any) -> UUID:
-        """A trigger of `add` with this label. It is created on first use, and changed if settings are given. It is due from now on."""
+        """A trigger of `add` with this label. It is created on first use, and changed if settings are given. Its schedule starts now."""
         if not await self.store.triggers.list_triggers(tenant_id=await self.tenant(tenant), label=label):
             settings = {"definition": "add", **settings}
         trigger = await self.store.triggers.set_trigger(label, settings, tenant_id=await self.tenant(tenant))

@@ -86,7 +86,7 @@ async def test_how_many_children_ran_at_once_is_told_over_time(api: ApiClient, h
     assert [(one["running"], one["failed"]) for one in loads] == [(2, 0), (3, 0), (2, 1), (1, 0)]
     assert [(_at(one["at"]) - begin).total_seconds() for one in loads] == [0, 10, 20, 30]
     assert await worker.succeed(third)
-    # a time range with running jobs, and an empty time range
+    # a part of the time range; and a job without children
     window = {"start": (begin + timedelta(seconds=25)).isoformat(), "end": (begin + timedelta(seconds=65)).isoformat()}
     loads = (await caller.ok("GET", f"/jobs/{job}/load", params={"parts": 2, **window}))["items"]
     assert [one["running"] for one in loads] == [1, 0]

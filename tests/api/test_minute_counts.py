@@ -71,4 +71,4 @@ async def test_minutes_without_a_leader_are_counted_when_one_comes(harness: Harn
     assert [row[0] for row in rows] == [1] * 5
     for _ in range(3):
         await harness.store.leader.roll_up()
-    assert await harness.sql("select sum(succeeded) from plait.minutes") == 5, "counted again, not added"
+    assert await harness.sql("select sum(succeeded) from plait.minutes") == 5, "repeated roll-ups do not count twice"

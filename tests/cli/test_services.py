@@ -96,7 +96,7 @@ def test_ctrl_c_does_not_wait_for_a_server_that_is_silent(shop: Path) -> None:
             connection, _ = silent.accept()
             with connection:
                 process.send_signal(signal.SIGINT)
-                assert process.wait(8) == 130  # without the signal it would give up after 10 s
+                assert process.wait(8) == 130  # the connection attempt would time out after 10 s
 
 
 def test_a_worker_refuses_a_superuser(database: TestDatabase, shop: Path) -> None:

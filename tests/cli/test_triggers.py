@@ -119,7 +119,7 @@ def test_what_is_wrong_is_said_before_anything_is_stored(plait_on: RunPlait) -> 
 def test_a_definition_gets_a_schema_and_is_put_out_of_use(
     plait_on: RunPlait, database: TestDatabase, tmp_path: Path
 ) -> None:
-    """S13: a schema that would be too expensive to evaluate is rejected when it is set."""
+    """S13: a schema that refers to a file is rejected when it is set."""
 
     async def define() -> None:
         store = await Store.open(database.url)

@@ -21,6 +21,6 @@ def raises(index: int) -> None:
 
 
 def app_on(url: str) -> Plait:
-    """The app, led to the database of a test."""
+    """The app, connected to the database of a test."""
     app.target = type(app.target)(url)
     return app

@@ -139,7 +139,7 @@ def test_a_default_applies_where_nothing_was_given() -> None:
         "b": None,
         "c": None,
         "e": 5,
-    }  # d: its own default applies in the call
+    }  # d is omitted: its default applies in the call
     assert codec.decode_payload(codec.encode_call((1, None), {"c": [2], "e": {"x": 1}})) == {
         "a": 1,
         "b": None,

@@ -24,7 +24,7 @@ def test_a_star_import_has_the_interface_and_no_more() -> None:
 
 
 def test_an_import_of_the_package_loads_nothing_else() -> None:
-    """The command line imports it first, and must start quickly."""
+    """The command line imports the package first, and must start quickly."""
     code = (
         "import plait, sys; print([m for m in ('asyncpg', 'msgspec', 'pydantic', 'plait.sdk.app') if m in sys.modules])"
     )
