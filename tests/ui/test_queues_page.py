@@ -1,4 +1,4 @@
-"""The queues page: lengths, and the settings of a super-admin."""
+"""The queues page: the number of jobs, and the settings that a super-admin can change."""
 
 from playwright.async_api import Locator, Page, expect
 
@@ -87,7 +87,7 @@ async def test_a_queue_is_found_by_its_name_and_the_address_keeps_it(harness: Ha
     for name in ("mail", "images"):
         await harness.queue(name)
     page = await visit("viewer", "/queues")
-    queues = page.locator("[data-key]:not([data-key='plait.bulk'])")  # which the API itself serves
+    queues = page.locator("[data-key]:not([data-key='plait.bulk'])")  # the API's own queue
     await expect(queues).to_have_count(2)
     await page.keyboard.press("/")
     await page.keyboard.type(CORPUS[0])
