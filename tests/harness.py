@@ -351,7 +351,7 @@ class Harness:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[asyncpg.Connection]:
-        """A connection with a restricted login, as user code would use."""
+        """A connection with a restricted login, as in user code."""
         connection = await asyncpg.connect(self.database.url)
         try:
             yield connection

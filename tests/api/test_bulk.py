@@ -22,7 +22,7 @@ from .api_server import serve_api
 
 
 class Died(Exception):
-    """Simulates the death of the process."""
+    """Simulates a crash of the process."""
 
 
 async def _run(harness: Harness) -> Any:

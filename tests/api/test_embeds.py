@@ -12,7 +12,7 @@ from .api_client import ApiClient
 
 
 async def _view(caller: ApiClient, **wanted: object) -> dict[str, str]:
-    """The headers of a view's session, which is created as the page in the frame does."""
+    """Create the session of a view, as the page in the frame does. Returns its headers."""
     made = await caller.ok("POST", "/embeds", wanted)
     link = made["url"].partition("#")[2]
     entered = await ApiClient(caller.harness, caller.app, caller.client).ok("POST", "/embeds/session", {"link": link})

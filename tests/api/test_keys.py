@@ -80,7 +80,7 @@ async def test_guesses_are_slowed_down(api: ApiClient, harness: Harness) -> None
     assert int(slowed.headers["retry-after"]) >= 1
     api.app.state.guard.forget()
     assert (await good.get("/jobs")).status_code == 200, (
-        "a caller that was authenticated before is not locked out by others"
+        "failed logins of others do not lock out a caller that was authenticated before"
     )
     assert (await late.get("/jobs")).status_code == 429
 

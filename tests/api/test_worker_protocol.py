@@ -74,7 +74,7 @@ async def test_every_outcome_ends_as_a_native_workers_would(
     assert sent.status_code == 200, sent.text
     assert await harness.status(job) == status
     again = await caller.post(f"{path}/{verb}", {**said, **body})
-    assert again.status_code == 200, "T45: a reply that was lost may be asked for again"
+    assert again.status_code == 200, "T45: a request whose reply was lost can be repeated"
 
 
 async def test_a_stale_attempt_is_refused_and_changes_nothing(api: ApiClient, harness: Harness) -> None:
@@ -187,7 +187,7 @@ async def test_several_outcomes_are_settled_in_one_request(api: ApiClient, harne
     statuses = [await harness.status(UUID(job)) for job in jobs]
     assert statuses == ["succeeded", "failed", "scheduled", "queued", "scheduled", "skipped"]
     again = await caller.ok("POST", "/worker/jobs/settle", body)
-    assert again == answer, "T45: a reply that was lost may be asked for again"
+    assert again == answer, "T45: a request whose reply was lost can be repeated"
 
 
 async def test_outcomes_of_anothers_worker_are_refused_whole(api: ApiClient, harness: Harness) -> None:
@@ -228,7 +228,7 @@ async def test_a_claim_that_waits_is_woken_by_an_enqueue(
             await asyncio.sleep(0.01)  # sleep: as above
         api.app.state.stopping.set()
         api.app.state.waiting_claims.wake_all()
-        assert (await asyncio.wait_for(waiting, 25))["jobs"] == []  # before it would end by itself
+        assert (await asyncio.wait_for(waiting, 25))["jobs"] == []  # before the wait times out
     finally:
         listening.cancel()
         await asyncio.gather(listening, return_exceptions=True)
@@ -249,7 +249,7 @@ async def test_a_claim_that_waits_is_answered_when_the_server_stops(api: ApiClie
     waiting = asyncio.ensure_future(_claim(caller, wait_seconds=30))
     await asyncio.sleep(0)  # sleep: only lets the claim begin
     api.app.state.stopping.set()
-    assert (await asyncio.wait_for(waiting, 25))["jobs"] == []  # before it would end by itself
+    assert (await asyncio.wait_for(waiting, 25))["jobs"] == []  # before the wait times out
 
 
 async def test_a_worker_that_leaves_gives_back_what_it_holds(api: ApiClient, harness: Harness) -> None:

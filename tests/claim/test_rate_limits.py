@@ -66,7 +66,7 @@ async def test_three_in_two_seconds_are_three_in_any_two_seconds(harness: Harnes
 @pytest.mark.parametrize(("count", "period"), [(1, 0.5), (3, 2.0), (7, 1.0), (200, 10.0), (1000, 60.0)])
 @pytest.mark.parametrize("seed", range(3))
 async def test_no_period_has_more_starts_than_it_may(harness: Harness, count: int, period: float, seed: int) -> None:
-    """Also with more starts than are stored individually. The limit is never stricter than allowed by more than a 32nd of the period."""
+    """Also with more starts than are stored individually. A start counts for at most a 32nd of the period longer."""
     chance = random.Random(seed)
     now, starts = 0.0, list[float]()
     began = await harness.now()

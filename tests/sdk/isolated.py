@@ -17,7 +17,7 @@ def returns(index: int) -> Any:
 
 @app.job(isolation="process", retries=0)
 def raises(index: int) -> None:
-    raise ERRORS[index]()  # noqa: RSE102 - it makes an exception; it is none
+    raise ERRORS[index]()  # noqa: RSE102 - a function that returns an exception
 
 
 def app_on(url: str) -> Plait:

@@ -86,7 +86,7 @@ VALUES: list[tuple[Any, Any]] = [
     (bytes, b"\x00\xff"),
     (None, None),
     (datetime, MOMENT),
-    (datetime, datetime(2030, 1, 2)),  # noqa: DTZ001 - a naive one stays naive
+    (datetime, datetime(2030, 1, 2)),  # noqa: DTZ001 - a naive datetime stays naive
     (date, date(2030, 1, 2)),
     (timedelta, timedelta(minutes=3, microseconds=7)),
     (UUID, UUID_1),

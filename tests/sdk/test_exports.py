@@ -9,7 +9,7 @@ import plait
 
 
 def test_every_exported_name_is_there_and_others_are_not() -> None:
-    names: list[str] = getattr(plait, "__all__")  # noqa: B009 - made on first use, so no type checker knows it
+    names: list[str] = getattr(plait, "__all__")  # noqa: B009 - created on first use, so type checkers don't know it
     assert {"Plait", "Job", "Handle", "PlaitError", "call", "fan_out", "sleep"} <= set(names)
     for name in names:
         assert getattr(plait, name).__module__.startswith("plait.")

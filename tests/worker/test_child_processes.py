@@ -61,7 +61,7 @@ async def test_a_process_with_leftover_processes_is_ended_with_them(
     async def both_gone() -> bool:
         return not any(Path(f"/proc/{one}/exe").exists() for one in (pid, left))
 
-    await eventually(both_gone, what="the end of what was left behind")
+    await eventually(both_gone, what="the end of the leftover process")
     assert await (await leftovers.beta.enqueue()).result(60) != pid
 
 

@@ -52,7 +52,7 @@ async def test_a_lost_lease_cancels_the_handler_and_its_word_does_not_count(
             return await handle.status() != Status.RUNNING
 
         await eventually(taken_back)
-        await clock.advance(seconds=2)  # the job is scheduled within a second
+        await clock.advance(seconds=2)  # the job is rescheduled within a second
 
         async def again() -> bool:
             return attempts == [1, 2]

@@ -158,7 +158,7 @@ async def test_a_suspect_that_came_back_from_a_living_worker_is_none(harness: Ha
 
 @pytest.mark.parametrize("how", ["release", "leave", "forget"])
 async def test_a_suspect_that_was_given_back_still_is_one(harness: Harness, how: str) -> None:
-    """It has not run to completion, so it is not cleared."""
+    """The job did not run to completion, so it stays a suspect."""
     jobs = await harness.enqueue_many("add", 2)
     for _ in range(2):
         await lose_all(harness)

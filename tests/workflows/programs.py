@@ -146,7 +146,7 @@ def payload_of(name: str, at: int) -> str:
 
 
 async def run_job(program: Program, ops: Operations, restart: Callable[[Program], Awaitable[Any]]) -> Any:
-    """Run a program. Of a program with two runs, run the first and pass the second to `restart`."""
+    """Run a program. If it has two runs, run the first and pass the second to `restart`."""
     if program[0] != "then":
         return await run(program, ops)
     await run(program[1], ops)

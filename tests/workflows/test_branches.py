@@ -262,7 +262,7 @@ async def test_tasks_that_a_handler_leaves_behind_are_stopped_and_can_do_nothing
                     refused.append(type(error))
                     raise
 
-        asyncio.create_task(stays())  # noqa: RUF006 - left behind is the point
+        asyncio.create_task(stays())  # noqa: RUF006 - the test needs an abandoned task
         return await call(step, "done")
 
     handle = await parent.enqueue()

@@ -124,7 +124,7 @@ test("after the last retry, a 429 is thrown with its Retry-After", async () => {
   await assert.rejects(plait.get("x"), (error) => error instanceof TooMany && error.retryAfter === 7);
 });
 
-test("a refused connection throws Unreachable, and a server that does not respond TimedOut", async () => {
+test("a refused connection throws Unreachable, and a missing response throws TimedOut", async () => {
   await assert.rejects(new Plait({ url: "http://127.0.0.1:1", key: "k", retries: 0 }).get("x"), Unreachable);
   const { server } = await serving(() => new Promise(() => undefined));
   await assert.rejects(new Plait({ url: server.url, key: "k", retries: 0, timeoutSeconds: 0.05 }).get("x"), TimedOut);

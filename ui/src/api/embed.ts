@@ -1,7 +1,7 @@
 /**
  * The embedded view: a tenant's pages in a frame of another application, opened at /embed#link. The link is exchanged once for a session
  * that exists only in this page's memory. No cookie is sent or set, so the view is independent of any other plait session in this browser.
- * After a reload the frame needs a new link. It sends a message to the containing page, which should then set one:
+ * After a reload the frame needs a new link. It sends a message to the containing page, which should then create one:
  *
  *     addEventListener("message", (event) => event.origin === "https://plait.example" && event.data === "plait:ended" && renew());
  */

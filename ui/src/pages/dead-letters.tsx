@@ -84,7 +84,7 @@ export default function DeadLetters() {
               </ul>
               {found.items.length < found.total_errors && (
                 <p className="quiet foot">
-                  {`${found.items.length.toLocaleString()} of ${found.total_errors.toLocaleString()} errors shown, in order of the number of jobs.`}
+                  {`${found.items.length.toLocaleString()} of ${found.total_errors.toLocaleString()} errors shown, most jobs first.`}
                 </p>
               )}
             </Panel>

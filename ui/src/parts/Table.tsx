@@ -4,8 +4,8 @@
  *
  *     <Table label="Jobs" columns={columns} rows={rows} keyOf={(job) => job.id} onOpen={open} onEnd={fetchNextPage} />
  *
- * Memoize `columns` (`useMemo`), so that unchanged rows are not rendered again. The keys j and k move between rows, Enter opens a row, and x selects it. The cell that names the
- * row should contain a link, so that a middle click works too.
+ * Memoize `columns` (`useMemo`), so that unchanged rows are not rendered again. The keys j and k move between rows, Enter opens a row, and x
+ * selects it. The cell that names the row should contain a link, so that a middle click works too.
  */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
