@@ -60,7 +60,8 @@ class Proxy:
             yield self
         finally:
             server.close()
-            for _ in range(3):  # a new connection may just have arrived, and a transport needs an iteration of the loop to close
+            # A connection may just have arrived, and a transport needs an iteration of the loop to close.
+            for _ in range(3):
                 for task in self._tasks:
                     task.cancel()
                 await asyncio.gather(*self._tasks, return_exceptions=True)

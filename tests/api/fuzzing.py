@@ -95,9 +95,9 @@ class Sending:
         )
         @hypothesis.given(operation.as_strategy(generation_mode=mode), st.integers(0, 9))
         def send(case: Any, lot: int) -> None:
-            key = self.keys[lot if lot < len(self.keys) else 0]  # in eight of ten cases, the key that may call every route
+            key = self.keys[lot if lot < len(self.keys) else 0]  # usually the key that may call every route
             if isinstance(case.body, dict) and isinstance(case.body.get("wait_seconds"), int | float):
-                case.body["wait_seconds"] = min(case.body["wait_seconds"], 0)  # no job is enqueued, so waiting would have no effect
+                case.body["wait_seconds"] = min(case.body["wait_seconds"], 0)  # no job is enqueued meanwhile
             if isinstance(case.query, dict) and isinstance(case.query.get("wait_seconds"), int | float):
                 case.query["wait_seconds"] = min(case.query["wait_seconds"], 0)
             self._one(case, key)

@@ -29,7 +29,7 @@ async def test_a_view_sees_its_tenant_and_does_what_its_role_may(api: ApiClient,
         assert [one["id"] for one in (await nobody.ok("GET", "/jobs", headers=view))["items"]] == [str(mine)]
         assert (await nobody.get(f"/jobs/{theirs}", headers=view)).status_code == 404
         assert (await nobody.get("/jobs", params={"tenant": "b"}, headers=view)).status_code == 404
-        assert (await nobody.get("/keys", headers=view)).status_code == 403, "the key has the role admin, but the view does not"
+        assert (await nobody.get("/keys", headers=view)).status_code == 403, "the view does not have the role admin"
         assert (await nobody.post(f"/jobs/{mine}/cancel", {}, headers=view)).status_code == status
     [entry, *_] = await harness.store.audit.list_audit(tenant_id=await harness.tenant("a"), action="embed.create")
     assert entry.object == "a"
@@ -40,7 +40,7 @@ async def test_a_link_works_once_and_not_for_long(api: ApiClient, harness: Harne
     nobody = ApiClient(harness, api.app, api.client)
     made = await caller.ok("POST", "/embeds", {})
     link = {"link": made["url"].partition("#")[2]}
-    assert (await nobody.get("/session/link", params={"token": link["link"]})).status_code == 401, "it is not a sign-in link"
+    assert (await nobody.get("/session/link", params={"token": link["link"]})).status_code == 401, "not a sign-in link"
     assert (await nobody.post("/embeds/session", link)).status_code == 201
     assert (await nobody.post("/embeds/session", link)).status_code == 401
     late = {"link": (await caller.ok("POST", "/embeds", {}))["url"].partition("#")[2]}

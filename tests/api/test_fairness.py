@@ -67,7 +67,7 @@ async def test_previews_and_renders_are_shared(api: ApiClient, harness: Harness)
     greedy, other = await api.acting("operator", "a"), await api.acting("operator", "b")
     preview = {"cron_expr": "0 2 * * *"}
     render = {"definition_key": "add"}
-    api.app.state.fairness = drained = Fairness(clock=lambda: 0.0)  # a frozen clock: no token is refilled during the test
+    api.app.state.fairness = drained = Fairness(clock=lambda: 0.0)  # a frozen clock: no token is refilled
     caller = Caller(
         key_id=greedy.key_id or uuid4(), role=Role.OPERATOR, tenant_id=await harness.tenant("a"), tenant="a", name="k"
     )
@@ -115,7 +115,7 @@ async def _open(client: httpx.AsyncClient, headers: dict[str, str]) -> httpx.Res
     """A stream that has started, or the error response."""
     answer = await client.send(client.build_request("GET", "/stream", headers=headers), stream=True)
     if answer.status_code == 200:
-        lines = answer.extensions["lines"] = answer.aiter_lines()  # keep a reference: garbage collection would close the stream
+        lines = answer.extensions["lines"] = answer.aiter_lines()  # a reference, because the GC would close the stream
         async for line in lines:
             if line == ": hello":
                 break

@@ -202,7 +202,7 @@ async def test_a_super_admin_lists_a_definitions_sensitive_fields(api: ApiClient
     super_admin = await api.acting("super-admin")
     made = await super_admin.ok("POST", "/admin/jobs/definitions", {"key": "mail", "sensitive": ["to"]})
     assert made["sensitive"] == ["to"]
-    await harness.store.definitions.define([{"name": "mail"}])  # a definition in code without the setting does not change it
+    await harness.store.definitions.define([{"name": "mail"}])  # code without the setting does not change it
     operator = await api.acting("operator")
     job = (await operator.ok("POST", "/jobs", {"definition_key": "mail", "payload": {"to": "ann@example.com"}}))["id"]
     assert (await operator.ok("GET", f"/jobs/{job}"))["payload"] == {"to": HIDDEN}

@@ -222,7 +222,7 @@ async def test_a_claim_that_waits_is_woken_by_an_enqueue(
             job = await harness.enqueue("add")
             got = await asyncio.wait_for(waiting, 60)
             assert [one["id"] for one in got["jobs"]] == [str(job)]
-            assert await harness.sql("select count(*) from plait.workers where asleep") == 0, "a worker with a full batch does not sleep"
+            assert await harness.sql("select count(*) from plait.workers where asleep") == 0, "it has a full batch"
         waiting = asyncio.ensure_future(_claim(caller, wait_seconds=30))
         while not await harness.sql("select count(*) from plait.workers where asleep"):
             await asyncio.sleep(0.01)  # sleep: as above

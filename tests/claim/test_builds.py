@@ -74,7 +74,7 @@ async def test_limits_hold_for_jobs_that_stay_on_a_build(harness: Harness) -> No
         [lease] = await old.claim(5)
         assert await new.claim(5) == []
         await old.succeed(lease)
-    assert [lease.attempt for lease in await new.claim(5)] in ([], [1])  # at most one job, and only a job that has not started
+    assert [lease.attempt for lease in await new.claim(5)] in ([], [1])  # at most one job, which has not started
 
 
 async def test_a_build_without_workers_is_given_up_after_a_bound(harness: Harness) -> None:

@@ -50,7 +50,7 @@ def bounded(rounds: int) -> settings:
     return settings(
         max_examples=rounds, deadline=None, derandomize=True, database=None,
         suppress_health_check=list(HealthCheck),
-        verbosity=Verbosity.quiet,  # hypothesis would print the values, whose repr may fail; the assertion prints `shown`
+        verbosity=Verbosity.quiet,  # hypothesis would print the values, whose repr may fail
     )  # fmt: skip
 
 
@@ -143,7 +143,7 @@ def bench(app: Plait) -> Bench:
 
 async def test_each_known_nasty_thing_ends_with_a_reason(bench: Bench) -> None:
     await bench.check([Case("argument", value) for value in FIXED])
-    await bench.check([Case("result", value) for value in FIXED for _ in range(2)])  # once on the loop and once in a thread
+    await bench.check([Case("result", value) for value in FIXED for _ in range(2)])  # on the loop and in a thread
     await bench.check([Case("error", make) for make in ERRORS for _ in range(2)])
 
 

@@ -59,7 +59,7 @@ def site(ui_database: TestDatabase) -> Iterator[str]:
 async def harness(ui_database: TestDatabase) -> AsyncIterator[Harness]:
     harness = await Harness.open(ui_database)
     await harness.empty()
-    await harness.sql("update plait_test.clock set at = clock_timestamp()")  # clock: the browser uses the machine's clock
+    await harness.sql("update plait_test.clock set at = clock_timestamp()")  # clock: as in the browser
     yield harness
     await harness.check()
     await harness.close()

@@ -55,7 +55,7 @@ async def test_a_schedule_is_made_with_its_payload_from_the_schema_and_shows_whe
     await page.get_by_label("dry_run").select_option("no")
     await page.get_by_label("path").fill("/in")
     save = page.get_by_role("button", name="Create trigger")
-    await page.get_by_label("owners").fill('["ada"')  # not valid JSON yet: the trigger can't be saved without this field
+    await page.get_by_label("owners").fill('["ada"')  # not valid JSON yet, so the trigger can't be saved
     await expect(save).to_be_disabled()
     await page.get_by_label("owners").fill('["ada"]')
     await expect(save).to_be_enabled()

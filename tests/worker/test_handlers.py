@@ -161,7 +161,7 @@ async def test_runs_share_a_task_and_nothing_else(app: Plait, running: Running) 
         leaves = ["nothing", "mark", "nothing", "cancel", "nothing", "incomparable"] * 5 + ["nothing"] * 30
         jobs = await tidy.enqueue_many([(leave,) for leave in leaves])
         assert {await job.result(120) for job in jobs} == {"1 clean"}
-    assert 15 < len(tasks) < len(leaves) - 10  # a new task for every second of the first jobs, and then for every eighth
+    assert 15 < len(tasks) < len(leaves) - 10  # a new task for every 2nd, later for every 8th job
 
 
 async def test_a_handler_that_exits_or_interrupts_does_not_end_the_worker(app: Plait, running: Running) -> None:

@@ -146,7 +146,7 @@ async def test_a_slow_job_does_not_keep_others_behind_it(app: Plait, running: Ru
         await hold.wait()
 
     async with running(app, concurrency=1) as first:
-        for handle in await fast.enqueue_many([()] * 2000):  # so that the worker expects jobs to be fast, and prefetches
+        for handle in await fast.enqueue_many([()] * 2000):  # so that the worker expects fast jobs
             await handle.result(120)
         blocker = await slow.enqueue()
         await slow_started.wait()
@@ -182,5 +182,5 @@ async def test_a_locked_job_does_not_hold_up_the_outcomes_of_others(
             go_on.set()
             assert [await handle.result(120) for handle in handles[1:]] == [1, 2, 3, 4]
             assert await handles[0].status() == Status.RUNNING
-        assert await handles[0].result(120) == 0  # the job succeeded before the cancel was committed, so the success counts
+        assert await handles[0].result(120) == 0  # it succeeded before the cancel was committed
         await connection.close()

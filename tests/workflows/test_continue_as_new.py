@@ -219,7 +219,7 @@ async def test_only_the_current_attempt_continues_and_twice_is_once(harness: Har
     assert await harness.store.workflows.continue_as_new(stale, '{"n":3}') == "stale"
     assert await harness.snapshot() == before
     assert await harness.store.workflows.continue_as_new(held, '{"n":2}') == "suspended"
-    assert await harness.store.workflows.continue_as_new(held, '{"n":2}') == "suspended"  # repeated, because the reply was lost
+    assert await harness.store.workflows.continue_as_new(held, '{"n":2}') == "suspended"  # the reply was lost
     row = await harness.job(job)
     assert (row.status, row.payload, row.runs, row.attempts_used) == ("queued", '{"n":2}', 2, 0)
     lease = await worker.claim_one()

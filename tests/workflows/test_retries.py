@@ -36,7 +36,8 @@ async def test_what_failed_in_a_tree_is_retried_and_what_succeeded_stays(
     again = nested.ran[len(before) :]
     assert "r.0.0" not in again  # it had succeeded
     assert not [what for what in again if what.startswith("note") and what in before]  # steps are kept
-    assert retried >= 3  # the root, its failed node and the failed leaf of that node, and jobs that were canceled as a result
+    # The root, its failed node, the failed leaf of that node, and jobs that were canceled as a result.
+    assert retried >= 3
     assert {n.status for n in await handle.tree()} == {Status.SUCCEEDED}
 
 
