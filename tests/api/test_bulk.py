@@ -215,7 +215,7 @@ async def test_a_slow_bulk_job_keeps_no_other_waiting(harness: Harness) -> None:
             done = set(await harness.statuses(quick)) == {"canceled"}
             return done and sorted(await harness.statuses(slow)) == ["canceled", "queued"]
 
-        await eventually(both, within=90, what="the fast bulk job, and one job of the slow one")  # the next is due in 100 s
+        await eventually(both, within=90, what="the fast bulk job, and one job of the slow one")  # the next: in 100 s
     assert await harness.sql("select count(*) from plait.live where state = 'running'") == 0, "the job was released"
 
 
