@@ -105,7 +105,7 @@ async def test_a_tenants_pages_live_in_a_frame_and_nothing_leads_out_of_it(
     frame = page.frames[1]
     assert frame.url == f"{embedding}/embed/jobs/{mine}"
     assert not await page.context.cookies(embedding)
-    assert await frame.evaluate(f"fetch('/api/v1/jobs/{theirs}').then(answer => answer.status)") == 401, "no cookie sent"
+    assert await frame.evaluate(f"fetch('/api/v1/jobs/{theirs}').then(answer => answer.status)") == 401, "no cookie"
     assert "plait_" not in await frame.evaluate("document.URL")
 
 
