@@ -5,7 +5,7 @@
 - A folder named after a folder of `plait/sql/functions` tests those functions, and the Python code of the same subject: access, claim,
   connectors, doctor, enqueue, foundation, leader, nodes, nurseries, operate, read, retention, settings, settle, signals, streams,
   triggers, workers, workflows.
-- Failures of the surroundings: connection_modes (PgBouncer, polling), outages, replication, transactions (a user's open transaction).
+- Infrastructure failures and setups: connection_modes (PgBouncer, polling), outages, replication, transactions (a user's open transaction).
 - Everything else: bench, clients, commands, docs, migrations, project (rules about the source tree), ui.
 
 Shared by all: `harness.py` (the `harness` fixture), `fake_worker.py`, `invariants.py`, `restarting_workers.py`, `waiting.py` and

@@ -18,20 +18,20 @@ from .harness import Harness
 
 T = TypeVar("T")
 
-hypothesis.settings.register_profile("plait", deadline=None)  # the time of an example depends on the machine
+hypothesis.settings.register_profile("plait", deadline=None)  # the duration of an example depends on the machine
 hypothesis.settings.load_profile("plait")
 
 
 @pytest.fixture(autouse=True)
 def _secrets_of_this_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process remembers the secrets that it has read: this test must not redact those of other tests."""
+    """Forget the secrets of other tests: a process remembers the secrets that it has read, and redacts them."""
     monkeypatch.setattr(redaction, "_values", set())
     monkeypatch.setattr(redaction, "_forms", ())
 
 
 @pytest.fixture(autouse=True)
 def _modules_of_this_test(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Remove apps that the test wrote and imported from sys.modules: another test may write one of the same name."""
+    """Remove apps that the test wrote and imported from sys.modules: another test may write an app of the same name."""
     known = set(sys.modules)
     yield
     for name in set(sys.modules) - known:
@@ -54,13 +54,13 @@ def connection_mode(server: TestServer) -> Iterator[ConnectionMode]:
 
 @pytest.fixture
 def database(plait_database: TestDatabase, connection_mode: ConnectionMode) -> TestDatabase:
-    """A migrated database whose clock stands still until the test advances it."""
+    """A migrated database whose clock is frozen until the test advances it."""
     return connection_mode.apply(plait_database)
 
 
 @pytest.fixture(scope="session")
 def shared_database(server: TestServer, connection_mode: ConnectionMode) -> Iterator[TestDatabase]:
-    """One database for many tests, each of which empties it: creating and dropping one costs more than most tests."""
+    """One database for many tests, each of which empties it: creating and dropping a database takes longer than most tests."""
     database = run_in_thread(server.create_database())
     yield connection_mode.apply(database)
     run_in_thread(server.drop_database(database))
@@ -78,7 +78,7 @@ async def harness(shared_database: TestDatabase) -> AsyncIterator[Harness]:
 
 @pytest.fixture
 async def own_harness(database: TestDatabase) -> AsyncIterator[Harness]:
-    """The same over a separate database, for tests that change the schema or read statistics."""
+    """A harness over a separate database, for tests that change the schema or read statistics."""
     harness = await Harness.open(database)
     yield harness
     await harness.check()
@@ -86,7 +86,7 @@ async def own_harness(database: TestDatabase) -> AsyncIterator[Harness]:
 
 
 def run_in_thread(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in a thread with its own loop, since the test's loop must not be used."""
+    """Run a coroutine in a thread with its own event loop, so that the test's loop is not used."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()
 

@@ -1,4 +1,4 @@
-"""A worker without handlers: a test says what it claims and settles, with the calls of a real worker."""
+"""A worker without handlers: the test decides what it claims and settles. It makes the calls of a real worker."""
 
 import json
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ class FakeWorker:
         self._connection: CycleConnection | None = None
 
     async def claim(self, n: int = 1, *, queue: str | None = None) -> list[Lease]:
-        """Up to n jobs of each of its queues, or of this one, by `cycle` and its cursors."""
+        """Claim up to n jobs of each of its queues, or of `queue`, with `cycle`."""
         return (await self.cycle(n, queue=queue)).claimed
 
     async def claim_one(self, *, queue: str | None = None) -> Lease:
@@ -29,7 +29,7 @@ class FakeWorker:
         return lease
 
     async def claim_plainly(self, n: int = 1, *, queue: str = "default") -> list[Lease]:
-        """By `claim`, as a worker in another language would."""
+        """Claim with `plait.claim`, as a worker in another language would."""
         return await self._store.workers.claim(self.id, queue, n)
 
     async def cycle(self, n: int = 0, *settlements: Settlement, queue: str | None = None, sleep: bool = False) -> Cycle:
@@ -63,7 +63,7 @@ class FakeWorker:
         return await self._store.workers.settle(self.id, settlements)
 
     async def settle_freely(self, *settlements: Settlement) -> None:
-        """Until all are recorded or stale: what others hold is sent again, as a real worker does."""
+        """Settle until each outcome is recorded or stale. Outcomes of locked jobs are sent again, as by a real worker."""
         left = list(settlements)
         while left:
             accepted = await self._store.workers.settle_free(self.id, left)
@@ -83,7 +83,7 @@ class FakeWorker:
         return self._cursors[queue].bounds
 
     async def flush_statistics(self) -> None:
-        """After this, Postgres's statistics include the rows that its claims have read."""
+        """Flush Postgres's statistics, so that they include the rows that this worker's claims have read."""
         await self.cycle()
         assert self._connection is not None
         await self._connection._connection.fetchval("select pg_stat_force_next_flush()")
@@ -106,7 +106,7 @@ def outcome(
     ran_ms: float | None = None,
     **detail: Any,
 ) -> Settlement:
-    """The settlement of one lease; all values except the result are details."""
+    """The settlement of one lease. All values except the result are details."""
     job_id, attempt = lease if isinstance(lease, tuple) else (lease.job_id, lease.attempt)
     return Settlement(
         job_id,

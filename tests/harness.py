@@ -1,4 +1,4 @@
-"""The test harness: small methods over a real database whose clock stands still.
+"""The test harness: small methods over a real database with a frozen clock.
 
     first, second = await harness.enqueue_many("add", 2, tenant="acme")
     worker = await harness.worker()
@@ -8,7 +8,7 @@
     await harness.promote()
     assert await harness.status(first) == "queued"
 
-It makes no decisions: each method is one call of the store. After each test, `check` verifies the invariants, for
+It has no logic: most methods are one call of the store. After each test, `check` verifies the invariants, for
 example that no job is both live and final (invariants.py).
 """
 
@@ -111,7 +111,7 @@ class Harness:
         return cls(database, store, await asyncpg.connect(database.admin_url))
 
     async def empty(self) -> None:
-        """Like a new database: only the default tenant, and the clock at its start."""
+        """Reset the database: only the default tenant is left, and the clock is at its start."""
         big = await self.sql("select pg_total_relation_size('plait.jobs') > 4000000")
         await self.admin.execute(_TRUNCATE if big else "".join(f"delete from plait.{name};" for name in _TABLES))
         await self.admin.execute(_FORGET_SETTINGS)
@@ -142,7 +142,7 @@ class Harness:
     # Settings
 
     async def tenant(self, slug: str = "default", **settings: Any) -> UUID:
-        """A tenant by its slug: created when it is first named, changed when settings are given."""
+        """The tenant with this slug. It is created on first use, and changed if settings are given."""
         if settings or slug not in self._tenants:
             self._tenants[slug] = await self.store.tenants.set_tenant(slug, settings)
         return self._tenants[slug]
@@ -205,7 +205,7 @@ class Harness:
         node: str | None = None,
         build: str | None = None,
     ) -> FakeWorker:
-        """A worker; on a node it can lead too (`lead`)."""
+        """A worker. If it has a node, it can also become the leader (`lead`)."""
         id_ = await self.store.workers.register(
             host="here",
             pid=1,
@@ -222,7 +222,7 @@ class Harness:
         return worker
 
     async def lose(self, *workers: FakeWorker) -> Rescued:
-        """The leases of these workers expire, and the leader rescues their jobs. The clock stands still."""
+        """Expire the leases of these workers and rescue their jobs. The clock does not move."""
         await self.expire(*workers)
         return await self.rescue()
 
@@ -235,7 +235,7 @@ class Harness:
     # The leader
 
     async def lead(self, node: str, *, lease_s: float = 10) -> bool:
-        """The process on this node takes part in the election; returns whether it leads."""
+        """Take part in the leader election as the process on this node. Returns whether it leads."""
         return (await self.store.leader.elect(node, lease_s=lease_s)).leads
 
     async def promote(self, limit: int = 1000) -> int:
@@ -245,7 +245,7 @@ class Harness:
         return await self.store.leader.rescue(cancel_grace_s=cancel_grace_s, jitter_s=jitter_s, limit=limit)
 
     async def count_failures(self) -> None:
-        """All failures that have changed."""
+        """Count all changed failures."""
         while (await self.store.leader.count_failures())[0]:
             pass
 
@@ -276,7 +276,7 @@ class Harness:
         return await self.store.events.get_event(event, all_tenants=True)
 
     async def trigger(self, label: str = "t", *, tenant: str = "default", **settings: Any) -> UUID:
-        """A trigger of `add`, by its label: created when it is first named, changed when settings are given. It counts from now."""
+        """A trigger of `add` with this label. It is created on first use, and changed if settings are given. Its schedule starts now."""
         if not await self.store.triggers.list_triggers(tenant_id=await self.tenant(tenant), label=label):
             settings = {"definition": "add", **settings}
         trigger = await self.store.triggers.set_trigger(label, settings, tenant_id=await self.tenant(tenant))
@@ -289,7 +289,7 @@ class Harness:
         return await self.store.triggers.get_trigger(trigger, all_tenants=True)
 
     async def fires(self, trigger: UUID) -> list[FireRow]:
-        """Its firings, oldest first."""
+        """The firings of a trigger, oldest first."""
         rows = await self.store.triggers.list_fires(trigger_id=trigger, all_tenants=True, limit=1000)
         return sorted(rows, key=lambda row: (row.instant or row.at, row.event_id or row.id))
 
@@ -311,7 +311,7 @@ class Harness:
         return await self.store.jobs.list_attempts(job, all_tenants=True)
 
     async def outcomes(self, job: UUID) -> list[str]:
-        """The outcome of each attempt, in order. An operator's retry has a row, but is no attempt."""
+        """The outcome of each attempt, in order. Rows for an operator's retry are omitted."""
         return [a.status for a in await self.attempts(job) if a.reason != "retried"]
 
     async def counts(self) -> dict[Status, int]:
@@ -326,7 +326,7 @@ class Harness:
         return {finding.code for finding in await self.store.health.diagnose()}
 
     async def snapshot(self) -> list[str]:
-        """Every row about jobs, as text, to compare before and after a call that must change nothing."""
+        """All rows about jobs, as text, to check that a call changes nothing."""
         sql = " union all ".join(f"select '{name} ' || t::text as row from plait.{name} t" for name in _TABLES[:13])
         return [row for (row,) in await self.rows(f"{sql} order by 1")]
 
@@ -343,7 +343,7 @@ class Harness:
     # Direct SQL, where the store has no method
 
     async def sql(self, sql: str, *args: object) -> Any:
-        """One value, as the superuser."""
+        """Fetch one value, as the superuser."""
         return await self.admin.fetchval(sql, *args)
 
     async def rows(self, sql: str, *args: object) -> list[Any]:
@@ -351,7 +351,7 @@ class Harness:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[asyncpg.Connection]:
-        """A connection of a restricted login, as user code would have one."""
+        """A connection with a restricted login, as in user code."""
         connection = await asyncpg.connect(self.database.url)
         try:
             yield connection
@@ -360,7 +360,7 @@ class Harness:
 
     async def rows_read(self) -> int:
         """The number of rows read from plait's tables so far: the cost of a plan, independent of the machine's speed."""
-        # The store's connection that was used last is used next, so this reports what it has read.
+        # The pool reuses the store's last connection, so this flushes its statistics.
         await self.store.database.fetchval("select pg_stat_force_next_flush()")
         await self.sql("select pg_stat_clear_snapshot()")
         read = "select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint from pg_stat_user_tables where schemaname = 'plait'"

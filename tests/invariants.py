@@ -1,6 +1,6 @@
-"""Invariants of every database at every moment: one query each, which returns violations.
+"""Invariants that hold in every database at any time. Each is a query that returns violations.
 
-`violations` runs all of them in one statement, so in one snapshot: it may run concurrently with anything.
+`violations` runs all queries in one statement, and so in one snapshot. It can run concurrently with any other transaction.
 """
 
 from collections.abc import Mapping
@@ -173,17 +173,17 @@ LIVENESS: Final = {
         select job_id from plait.live where cancel_requested < plait.now() - interval '60 s'""",
     "no follow-up is left behind": "select job_id from plait.follow_ups where late",
 }
-"""Invariants after a round of the leader's duties: for each kind of wait there is a duty that ends it."""
+"""Invariants that hold after a round of the leader's duties: for each kind of wait, a duty ends it."""
 
 
 async def violations(connection: asyncpg.Connection, rules: Mapping[str, str] = INVARIANTS) -> list[str]:
-    """Each broken invariant, with some of the jobs that break it."""
+    """The violated invariants, each with some of the jobs that violate it."""
     names = list(rules)
     every = " union all ".join(
         f"(select {number}, x.* from ({sql}) x limit 5)" for number, sql in enumerate(rules.values())
     )
     async with connection.transaction():
-        # Tables that filled up since anybody looked: a nested loop over them would take minutes.
+        # Tables that grew since the last analyze: a nested loop over them would take minutes.
         await connection.execute("set local enable_nestloop = off")
         found = await connection.fetch(every)
         await connection.execute("set local enable_nestloop = on")

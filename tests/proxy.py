@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 class Proxy:
     def __init__(self, url: str, *, port: int = 0) -> None:
-        """`port`: where to listen; 0: any that is free."""
+        """`port`: the port to listen on. 0: any free port."""
         self._parts = urlsplit(url)
         self._swallowing: set[asyncio.Task[None]] = set()
         self._open = asyncio.Event()
@@ -23,33 +23,33 @@ class Proxy:
 
     @property
     def url(self) -> str:
-        """The same database, through here."""
+        """The URL of the same database, through this proxy."""
         user = f"{self._parts.username}@" if self._parts.username else ""
         return f"postgresql://{user}127.0.0.1:{self._port}{self._parts.path}?sslmode=disable"
 
     def cut(self) -> None:
-        """From now on nothing comes through, either way; who connects gets no answer."""
+        """Stop forwarding data in both directions. New connections are accepted but get no response."""
         self._open.clear()
 
     def heal(self) -> None:
-        """New connections work; those of before the cut are gone, as after a real one."""
+        """End the cut. New connections work; connections from before the cut are closed, as after a real network failure."""
         if not self._open.is_set():
             for task in self._tasks:
                 task.cancel()
             self._open.set()
 
     def thaw(self) -> None:
-        """After a cut: connections continue where they were, as after a frozen server."""
+        """End the cut. Connections continue where they were, as after a server was frozen."""
         self._open.set()
 
     def swallow(self) -> None:
-        """Connections of now stay open and whatever is sent on them, either way, is lost; new ones work. So it is when a host
-        has lost power and another has its address, or a NAT entry has expired."""
+        """Drop all data on existing connections, in both directions, and keep them open. New connections work. This happens when a host
+        has lost power and another host has its address, or when a NAT entry has expired."""
         self._swallowing |= self._tasks
 
     @property
     def passing(self) -> int:
-        """How many connections are open and work."""
+        """The number of open connections that work."""
         return len(self._tasks - self._swallowing)
 
     @asynccontextmanager
@@ -60,7 +60,8 @@ class Proxy:
             yield self
         finally:
             server.close()
-            for _ in range(3):  # one may just have come; and a transport needs a turn of the loop to close
+            # A connection may just have arrived, and a transport needs an iteration of the loop to close.
+            for _ in range(3):
                 for task in self._tasks:
                     task.cancel()
                 await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -105,7 +106,7 @@ class Proxy:
                 writer.write(data)
                 await writer.drain()
         if connection in self._swallowing:
-            await asyncio.Event().wait()  # the other side is not told either
+            await asyncio.Event().wait()  # the other side is not notified either
         with contextlib.suppress(OSError):
             writer.close()
-        raise ConnectionResetError  # one side is gone: so is the other
+        raise ConnectionResetError  # one side has closed the connection: close the other side

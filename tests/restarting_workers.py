@@ -1,7 +1,7 @@
-"""Worker processes that are restarted when they die, for the tests with kill -9.
+"""Worker processes that are restarted when they exit, for the tests with kill -9.
 
-Each process is a module with an app that calls `serve`: `python -m tests.workflows.worker_main URL DIRECTORY`. Processes write to the
-directory what must survive a kill.
+Each process is a module with an app that calls `serve`: `python -m tests.workflows.worker_main URL DIRECTORY`. Processes write data that must
+survive a kill to the directory.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ SETTINGS = Settings(lease=3, heartbeat=0.2, poll=0.1, grace=5, loop_timeout=60)
 
 
 def serve(app: Plait) -> int:
-    """Run a worker and a leader until a signal; returns the exit code."""
+    """Run a worker and a leader until a signal. Returns the exit code."""
     return asyncio.run(_serve(app))
 
 
@@ -41,7 +41,7 @@ async def _serve(app: Plait) -> int:
 
 @asynccontextmanager
 async def restarting_workers(module: str, url: str, directory: Path) -> AsyncIterator[None]:
-    """Run two worker processes; a process that exits is started again."""
+    """Run two worker processes. A process that exits is restarted."""
     stop = asyncio.Event()
 
     async def keep_one_up() -> None:

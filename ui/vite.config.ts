@@ -1,13 +1,13 @@
 import { defineConfig } from "vite";
 
-// Separate files with hashed names, nothing inline: the server's content security policy requires it.
+// Write separate files with hashed names: the server's content security policy allows no inline code.
 export default defineConfig({
   base: "/",
   oxc: { jsx: { runtime: "automatic" } },
   build: {
     outDir: "dist",
     assetsInlineLimit: 0,
-    cssCodeSplit: false, // one small style sheet: a page that is loaded later, after an outage, never lacks its styles
+    cssCodeSplit: false, // one small style sheet, so that a page that is loaded later, after an outage, has its styles
     target: "es2022",
     cssTarget: ["chrome123", "firefox120", "safari17.5"], // light-dark()
     chunkSizeWarningLimit: 800,

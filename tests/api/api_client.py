@@ -1,4 +1,4 @@
-"""A client of the API for tests: with an API key, over HTTP, but without a socket."""
+"""A client of the API for tests. It uses an API key and HTTP, but no socket."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -36,7 +36,7 @@ async def new_key(
 
 
 class Stopped:
-    """A clock that stands still until a test advances it."""
+    """A clock that is frozen until a test advances it."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -46,7 +46,7 @@ class Stopped:
 
 
 class ApiClient:
-    """One caller; `acting` returns another one of the same application."""
+    """One caller. `acting` returns another caller of the same application."""
 
     def __init__(self, harness: Harness, app: Any, client: httpx.AsyncClient, token: str | None = None) -> None:
         self.harness = harness
@@ -70,8 +70,8 @@ class ApiClient:
         return made
 
     def stop_the_clock(self) -> Stopped:
-        """From here on the API's rate limits and key cache use this clock: on a slow machine the real clock would refill limits as fast as
-        they are used up."""
+        """Make the API's rate limits and key cache use a frozen clock, which is returned. On a slow machine, the real clock would refill
+        limits as fast as they are used up."""
         clock, guard = Stopped(), self.app.state.guard
         for part in (guard, guard._guesses, guard._rates):
             if part is not None:

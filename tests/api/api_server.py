@@ -13,7 +13,7 @@ from plait.sdk.app import Plait
 
 @contextmanager
 def serve_api(url: str, **settings: float | str | bool) -> Iterator[str]:
-    """Serve the API while the block runs; yields its URL."""
+    """Serve the API while the block runs. Yields its URL."""
     app = Plait(url, settings=Settings(**{"api_rate": 0, "grace": 1, **settings}))  # type: ignore[arg-type]
     api = Api(app, port=0)
     api.listen()

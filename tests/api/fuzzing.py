@@ -1,6 +1,6 @@
 """S17: valid and invalid requests generated from the OpenAPI document, half of them for existing objects.
 
-.venv/bin/python -m tests.api.fuzzing 50000             # the number of requests; then, in slices, PART PARTS SEED
+.venv/bin/python -m tests.api.fuzzing 50000             # the number of requests; optional: PART PARTS SEED
 """
 
 import asyncio
@@ -27,9 +27,9 @@ from .api_server import serve_api
 from .samples import Things, make_things
 
 SILENT = {"GET /api/v1/stream", "GET /api/v1/jobs/{job_id}/streams/{name}"}
-"""Never end by themselves."""
+"""Streams that do not end."""
 FOR_PEOPLE = {"/api/v1/approvals/{token}"}
-"""Their answers are pages."""
+"""Routes that return HTML pages."""
 
 
 async def _prepare(database: TestDatabase) -> tuple[dict[str, Any], Things, list[str]]:
@@ -44,7 +44,7 @@ async def _prepare(database: TestDatabase) -> tuple[dict[str, Any], Things, list
 
 
 def fuzz(database: TestDatabase, cases: int, *, part: int = 0, parts: int = 1, seed: int = 0) -> dict[str, int]:
-    """Send about this number of requests to a part of the routes; returns the count of each status. Raises the first wrong response."""
+    """Send about this number of requests to a part of the routes. Returns the count of each status. Raises at the first wrong response."""
     document, things, keys = asyncio.run(_prepare(database))
     sending = Sending(
         keys=keys,
@@ -66,7 +66,7 @@ def fuzz(database: TestDatabase, cases: int, *, part: int = 0, parts: int = 1, s
         operations = operations[part::parts]
         done = 0
         for number, operation in enumerate(operations):
-            # Requests that a route without parameters does not need go to others.
+            # Routes without parameters need few requests; the others get the remaining ones.
             each = max(1, (cases - done) // (len(operations) - number) // 2)
             for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
                 sending.many(operation, mode, each, seed)
@@ -77,7 +77,7 @@ def fuzz(database: TestDatabase, cases: int, *, part: int = 0, parts: int = 1, s
 @dataclass
 class Sending:
     keys: list[str]
-    """The first may call every route."""
+    """API keys. The first key may call every route."""
     known: dict[str, str]
     seen: dict[str, int] = field(default_factory=dict)
     session: requests.Session = field(default_factory=requests.Session)
@@ -95,19 +95,19 @@ class Sending:
         )
         @hypothesis.given(operation.as_strategy(generation_mode=mode), st.integers(0, 9))
         def send(case: Any, lot: int) -> None:
-            key = self.keys[lot if lot < len(self.keys) else 0]  # eight of ten may
+            key = self.keys[lot if lot < len(self.keys) else 0]  # usually the key that may call every route
             if isinstance(case.body, dict) and isinstance(case.body.get("wait_seconds"), int | float):
-                case.body["wait_seconds"] = min(case.body["wait_seconds"], 0)  # nobody enqueues: it would wait in vain
+                case.body["wait_seconds"] = min(case.body["wait_seconds"], 0)  # no job is enqueued meanwhile
             if isinstance(case.query, dict) and isinstance(case.query.get("wait_seconds"), int | float):
                 case.query["wait_seconds"] = min(case.query["wait_seconds"], 0)
             self._one(case, key)
-            if case.path_parameters and ways == 2:  # and once more on what is there
+            if case.path_parameters and ways == 2:  # and once more with ids of existing objects
                 case.path_parameters = {
                     name: self.known.get(name, value) for name, value in case.path_parameters.items()
                 }
                 self._one(case, key)
 
-        with contextlib.suppress(hypothesis.errors.Unsatisfiable):  # nothing can be wrong with what has no parts
+        with contextlib.suppress(hypothesis.errors.Unsatisfiable):  # a route without parameters has no invalid requests
             send()
 
     def _one(self, case: Any, key: str) -> None:
@@ -118,7 +118,7 @@ class Sending:
 
 
 def _as_documented(_context: Any, answer: Any, case: Any) -> bool | None:
-    """An answer has the shape that the document says."""
+    """Check that a response matches the document."""
     operation = case.operation
     operation.validate_response(answer)
     if answer.status_code >= 400 and not (operation.path in FOR_PEOPLE and answer.status_code in (404, 409, 410)):

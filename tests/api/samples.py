@@ -1,4 +1,4 @@
-"""Valid requests for each route, with a tenant's own objects, for tests of all routes."""
+"""A valid request for each route, with objects of a tenant, for tests that cover all routes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ HASH = "0123456789abcdef" * 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Things:
-    """One of each that has an id, of one tenant."""
+    """One object of each type that has an id, all of one tenant."""
 
     job_id: UUID
     trigger_id: UUID
@@ -109,7 +109,7 @@ def short(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A request that its route takes."""
+    """A request that its route accepts."""
 
     method: str
     path: str
@@ -121,7 +121,7 @@ class Sample:
 
 
 def sample(name: str, things: Things, *, tenant: str = "default") -> Sample:
-    """One request of a route, on a tenant's own things."""
+    """One request for a route, with a tenant's own objects."""
     method, _, path = name.partition(" ")
     filled = path.format(
         job_id=things.job_id,

@@ -1,4 +1,4 @@
-"""Every route with every role: allowed or rejected as the access table says (T132). The API does not start with a route that is not in it."""
+"""Every route with every role: allowed or rejected as the access table says (T132). The API does not start if a route is missing from the table."""
 
 import httpx
 import pytest
@@ -21,8 +21,8 @@ APART = {
     "GET /api/v1/session/link",
     "POST /api/v1/embeds/session",
 } | {name for name in names() if "/session/oidc" in name or "/approvals/" in name}
-"""A stream has no end; who signs in has no key yet: test_change_stream.py, test_job_streams.py, test_sessions.py, oidc/,
-test_embeds.py, tests/signals/test_approvals.py."""
+"""Routes tested elsewhere, because a stream does not end and a sign-in has no key yet: test_change_stream.py, test_job_streams.py,
+test_sessions.py, oidc/, test_embeds.py, tests/signals/test_approvals.py."""
 
 
 @pytest.mark.parametrize("name", [name for name in names() if name not in APART])
@@ -51,8 +51,8 @@ AS_IT_IS = {
     for name in ROUTES
     if ("/worker/" in name and not name.endswith("/claim")) or "/artifacts/" in name
 }
-"""Allowed, but the sample's job is queued, which can't be retried and has not failed; no worker of this key holds it; there is no artifact store; and a view is
-of one tenant, where a super-admin is of none."""
+"""Requests that are allowed but fail: the sample's job is queued, so it can't be retried and has no failure; no worker of this key holds it; there is no
+artifact store; and an embedded view needs a tenant, which a super-admin does not have."""
 
 
 async def _send(caller: ApiClient, name: str) -> httpx.Response:

@@ -20,7 +20,7 @@ LARGE = {"text": "x" * MAX_BYTES}
 
 @pytest.fixture
 async def kept(api: ApiClient, harness: Harness, tmp_path: Path) -> ApiClient:
-    """The API with a directory for artifacts."""
+    """An API that stores artifacts in a directory."""
     api.client._transport.app = build(harness.store, Settings(api_rate=0), objects=Directory(tmp_path))  # type: ignore[attr-defined]
     await harness.define("add")
     return api

@@ -22,11 +22,11 @@ from .api_server import serve_api
 
 
 class Died(Exception):
-    """The process is gone."""
+    """Simulates a crash of the process."""
 
 
 async def _run(harness: Harness) -> Any:
-    """The next bulk job, as a process of the API runs it; its settlement."""
+    """Run the next bulk job as an API process does. Returns its settlement."""
     worker = await harness.worker(queues=[DEFINITION], definitions=[DEFINITION])
     [claimed] = await harness.store.workers.claim(worker.id, DEFINITION)
     settlement = await run_bulk(harness.store, worker.id, claimed)
@@ -83,7 +83,7 @@ async def test_a_bulk_retry_leaves_what_can_not_be_retried(api: ApiClient, harne
 
 
 async def test_a_bulk_retry_by_error_leaves_jobs_with_other_errors(api: ApiClient, harness: Harness) -> None:
-    """Also of a definition with search keys, of jobs that are older than the keys."""
+    """Also for a definition with search keys, and for jobs that are older than the keys."""
     await harness.define("add")
     old = await harness.enqueue_many("add", 4, payload={"customer": 7})
     worker = await harness.worker()
@@ -124,7 +124,7 @@ async def test_a_bulk_job_that_lost_its_worker_goes_on_where_it_was(
     await harness.lose(worker)
     settlement = await _run(harness)
     assert json.loads(settlement.result)["done"] == 4, (
-        "two were reported before, and two that were not are canceled already"
+        "two were reported before; the other two were canceled but not reported"
     )
     assert set(await harness.statuses(jobs)) == {"canceled"}
     assert await harness.status(UUID(told["job_id"])) == "succeeded"
@@ -148,7 +148,7 @@ async def test_a_filter_that_means_everything_or_nothing_is_refused(api: ApiClie
 
 
 async def test_what_a_bulk_job_may_do_is_not_in_its_payload(api: ApiClient, harness: Harness) -> None:
-    """A caller that may enqueue can write any payload: only filters that the API itself stored count."""
+    """A caller that may enqueue can write any payload, so only filters that the API stored are used."""
     victim = await harness.enqueue("add", tenant="b", queue="mail")
     payload = {"action": "cancel", "filter": {"queue": "mail"}, "actor": "me", "before": "f" * 32, "all_tenants": True}
     forged = await harness.enqueue(DEFINITION, queue=DEFINITION, tenant="a", payload=payload)
@@ -168,7 +168,7 @@ async def test_a_bulk_job_with_a_rate_keeps_to_it_and_tells_how_far_it_is(api: A
     began = asyncio.get_running_loop().time()
     settlement = await _run(harness)
     assert asyncio.get_running_loop().time() - began >= 3 / 20, (
-        "the first at once, and each of the others after its turn"
+        "the first starts immediately, and the others at the rate limit"
     )
     result = json.loads(settlement.result)
     assert (result["done"], result["total"]) == (4, 4)
@@ -189,7 +189,7 @@ async def test_a_slow_bulk_job_can_be_stopped_and_leaves_the_rest(
     told = await caller.ok("POST", "/jobs/bulk", body)
     running = asyncio.ensure_future(_run(harness))
     while not ((await caller.ok("GET", f"/jobs/{told['job_id']}"))["progress"] or {}).get("done"):
-        await asyncio.sleep(0.01)  # sleep: it reports by its own clock
+        await asyncio.sleep(0.01)  # sleep: the bulk job reports at real-time intervals
     await caller.ok("POST", f"/jobs/{told['job_id']}/cancel")
     assert (await running).outcome is AttemptOutcome.CANCELED
     assert sorted(await harness.statuses(jobs)) == ["canceled", "queued", "queued"]
@@ -215,13 +215,13 @@ async def test_a_slow_bulk_job_keeps_no_other_waiting(harness: Harness) -> None:
             done = set(await harness.statuses(quick)) == {"canceled"}
             return done and sorted(await harness.statuses(slow)) == ["canceled", "queued"]
 
-        await eventually(both, within=90, what="the quick one, and one job of the slow one")  # its next is after 100 s
-    assert await harness.sql("select count(*) from plait.live where state = 'running'") == 0, "it was released"
+        await eventually(both, within=90, what="the fast bulk job, and one job of the slow one")  # the next: in 100 s
+    assert await harness.sql("select count(*) from plait.live where state = 'running'") == 0, "the job was released"
 
 
 @pytest.mark.parametrize("steps", range(6))
 async def test_an_api_stops_also_while_a_bulk_job_ends(monkeypatch: pytest.MonkeyPatch, steps: int) -> None:
-    """A wait that ends at the moment of its cancellation must not swallow it: the process would never end."""
+    """A wait that ends at the moment of its cancellation must not swallow the cancellation, or the process would never exit."""
     bulk, looked = Bulk(cast("Store", SimpleNamespace(database=SimpleNamespace(outage=Outage())))), asyncio.Event()
 
     async def look(_group: asyncio.TaskGroup) -> None:
@@ -230,7 +230,7 @@ async def test_an_api_stops_also_while_a_bulk_job_ends(monkeypatch: pytest.Monke
     monkeypatch.setattr(bulk, "_once", look)
     working = asyncio.ensure_future(bulk._work())
     await looked.wait()
-    for _ in range(10):  # until it waits
+    for _ in range(10):  # until the bulk loop waits
         await asyncio.sleep(0)
     bulk.wake.set()
     for _ in range(steps):
@@ -238,11 +238,11 @@ async def test_an_api_stops_also_while_a_bulk_job_ends(monkeypatch: pytest.Monke
     working.cancel()
     done, _ = await asyncio.wait({working}, timeout=3)
     working.cancel()
-    assert done, "it continues as if no stop had been requested"
+    assert done, "the loop ignored the cancellation"
 
 
 async def test_a_bulk_over_all_tenants_belongs_to_none_of_them(api: ApiClient, harness: Harness) -> None:
-    """The operator of the tenant `default` could cancel it, and run it again with a super-admin's rights."""
+    """Otherwise the operator of the tenant `default` could cancel it, or retry it with a super-admin's permissions."""
     jobs = [await harness.enqueue("add", tenant=tenant, queue="mail") for tenant in ("a", "b", "default")]
     boss, operator = await api.acting("super-admin"), await api.acting("operator", "default")
     told = await boss.ok("POST", "/jobs/bulk", {"action": "cancel", "filter": {"queue": "mail"}, "dry_run": False})
@@ -288,12 +288,12 @@ async def test_a_key_and_a_tenant_have_a_bounded_number_of_unfinished_bulk_jobs(
     refused = await keys[-1].post("/jobs/bulk", body)
     assert (refused.status_code, "this tenant has" in refused.json()["detail"]) == (429, True)
     assert (await (await api.acting("operator", "b")).post("/jobs/bulk", body)).status_code == 202
-    await _run(harness)  # one is done, and there is room again
+    await _run(harness)  # one bulk job is done, so another is accepted
     assert (await keys[-1].post("/jobs/bulk", body)).status_code == 202
 
 
 async def test_slow_bulk_jobs_of_one_tenant_keep_no_other_waiting(harness: Harness) -> None:
-    """More slow ones than changes are made at once: a job of another tenant is still changed."""
+    """With more slow bulk jobs than concurrent changes, a job of another tenant is still changed."""
     with serve_api(harness.database.url) as url:
         async with httpx.AsyncClient(base_url=f"{url}/api/v1", timeout=60) as client:
             slow = {"action": "cancel", "filter": {"queue": "slow"}, "dry_run": False, "rate": 0.01}

@@ -1,4 +1,4 @@
-"""The change stream: each tenant gets its own changes, once per poll, and missed ones after a reconnect."""
+"""The change stream: each tenant gets its own changes, once per poll, and missed changes after a reconnect."""
 
 import asyncio
 import json
@@ -23,14 +23,14 @@ Told = tuple[str, str, Any]
 
 @pytest.fixture
 async def url(harness: Harness) -> AsyncIterator[str]:
-    """Over a socket: a transport without one hands a stream over when it has ended."""
+    """The URL of an API on a socket: httpx's transport without a socket returns a stream only when it has ended."""
     with serve_api(harness.database.url) as url:
         yield url
 
 
 @asynccontextmanager
 async def _watching(url: str, token: str, **headers: str) -> AsyncIterator[AsyncIterator[Told]]:
-    """The events of one watcher: (id, kind, data). Entered when it is known to watch."""
+    """The events of one watcher: (id, kind, data). The block starts when the server has registered the watcher."""
     async with (
         httpx.AsyncClient(base_url=url, timeout=120) as client,
         client.stream("GET", "/api/v1/stream", headers={"Authorization": f"Bearer {token}", **headers}) as answer,
@@ -56,7 +56,7 @@ async def _events(lines: AsyncIterator[str]) -> AsyncIterator[Told]:
 
 
 async def _next(events: AsyncIterator[Told], kind: str, **wanted: Any) -> Told:
-    """The next event of a kind with these values; others are passed over."""
+    """The next event of this kind with these values. Other events are skipped."""
     async with asyncio.timeout(120):
         async for told in events:
             if told[1] == kind and all(told[2].get(name) == value for name, value in wanted.items()):
@@ -85,7 +85,7 @@ async def test_a_job_is_told_when_it_comes_runs_and_ends(harness: Harness, url: 
 
 
 async def test_a_job_that_becomes_due_or_goes_on_is_told(harness: Harness, url: str) -> None:
-    """Promoted and resumed: it has neither come nor run nor ended."""
+    """Promoted and resumed jobs: they were not enqueued, started or finished."""
     late = str(await harness.enqueue("add", delay_s=60, priority=7))
     keyed = str(await harness.enqueue("add", delay_s=60, limit_key="k"))
     parent = await harness.enqueue("add", queue="nightly")
@@ -106,7 +106,7 @@ async def test_a_job_that_becomes_due_or_goes_on_is_told(harness: Harness, url: 
 async def test_an_answer_begins_when_all_that_moves_from_there_on_is_told(
     harness: Harness, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A browser takes the stream to be open when its headers have come: it can't wait for a comment."""
+    """A browser treats the stream as open when the headers arrive. It can't wait for a comment."""
     token, begin, go_on = await _key(harness, "viewer"), Watch._begin, threading.Event()
 
     async def slow(self: Watch) -> None:
@@ -117,7 +117,7 @@ async def test_an_answer_begins_when_all_that_moves_from_there_on_is_told(
     async with httpx.AsyncClient(base_url=url, timeout=120) as client:
         stream = client.stream("GET", "/api/v1/stream", headers={"Authorization": f"Bearer {token}"})
         opening = asyncio.ensure_future(stream.__aenter__())
-        assert await asyncio.wait({opening}, timeout=0.5) == (set(), {opening}), "the first look has not ended yet"
+        assert await asyncio.wait({opening}, timeout=0.5) == (set(), {opening}), "the first poll has not ended yet"
         go_on.set()
         await opening
         await stream.__aexit__(None, None, None)

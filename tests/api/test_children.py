@@ -61,7 +61,7 @@ async def test_a_child_says_whether_it_has_fan_outs_of_its_own_and_anothers_job_
     found = (await caller.ok("GET", f"/jobs/{job}/children"))["items"]
     assert {one["id"]: one["fan_outs"] for one in found} == {str(leases[0].job_id): 1, str(leases[1].job_id): 0}
     assert (await caller.ok("GET", f"/jobs/{leases[1].job_id}/children"))["items"] == []
-    # a fan-out of another job is none of this one's
+    # a fan-out of another job has no children of this job
     [foreign] = (await caller.ok("GET", f"/jobs/{leases[0].job_id}"))["fan_outs"]
     assert (await caller.ok("GET", f"/jobs/{job}/children", params={"fan_out": foreign["id"]}))["items"] == []
     other = await api.acting("viewer", "another")
@@ -86,7 +86,7 @@ async def test_how_many_children_ran_at_once_is_told_over_time(api: ApiClient, h
     assert [(one["running"], one["failed"]) for one in loads] == [(2, 0), (3, 0), (2, 1), (1, 0)]
     assert [(_at(one["at"]) - begin).total_seconds() for one in loads] == [0, 10, 20, 30]
     assert await worker.succeed(third)
-    # a part of the time, and one in which nothing was
+    # a part of the time range; and a job without children
     window = {"start": (begin + timedelta(seconds=25)).isoformat(), "end": (begin + timedelta(seconds=65)).isoformat()}
     loads = (await caller.ok("GET", f"/jobs/{job}/load", params={"parts": 2, **window}))["items"]
     assert [one["running"] for one in loads] == [1, 0]

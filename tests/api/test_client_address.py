@@ -1,4 +1,4 @@
-"""The client's address behind proxies, and what depends on it: the limit of failed logins, the cookie, the client's share."""
+"""The client's address behind proxies, and its uses: the limit of failed logins, the cookie, and the client's share of resources."""
 
 import asyncio
 from typing import Any
@@ -14,7 +14,7 @@ from ..harness import Harness
 from .api_client import ApiClient, new_key
 
 GUESSES = 25
-"""More than an address has in a burst."""
+"""More failed logins than the burst limit of one address."""
 
 
 async def scope_after(trusted: str, peer: str, **headers: str) -> Scope:
@@ -82,7 +82,7 @@ async def test_the_cookie_is_secure_where_a_trusted_proxy_says_https(harness: Ha
 async def test_guesses_are_limited_by_client_and_not_even_looked_up(
     harness: Harness, method: str, path: str, body: dict[str, str] | None
 ) -> None:
-    """Wherever a secret is shown. Another client behind the same proxy may still try."""
+    """On every route that accepts a secret. Another client behind the same proxy is not limited."""
     options: dict[str, Any] = {} if body is None else {"json": body}
     async with ApiClient.over(harness) as api:
         api.stop_the_clock()

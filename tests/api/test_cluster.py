@@ -51,8 +51,8 @@ async def test_a_follower_sends_who_asks_for_a_node_job_to_the_leader(api: ApiCl
     refused = await operator.post("/jobs", {"definition_key": "job"})
     assert (refused.status_code, refused.json()["type"]) == (421, "urn:plait:problem:not-leader")
     assert refused.json()["leader_url"] == "http://a.example:8717"
-    assert len(await harness.store.jobs.list_jobs(definition="job")) == 1  # nothing was asked for
-    await operator.ok("POST", "/jobs", {"definition_key": "job/node"})  # only node jobs are the leader's to take
+    assert len(await harness.store.jobs.list_jobs(definition="job")) == 1  # nothing was enqueued
+    await operator.ok("POST", "/jobs", {"definition_key": "job/node"})  # a follower accepts all jobs except node jobs
     api.app.state.holder = "a"
     await operator.ok("POST", "/jobs", {"definition_key": "job"})
 
@@ -62,12 +62,12 @@ async def test_whose_leader_has_no_address_takes_node_jobs_itself(api: ApiClient
     await cluster.ask()
     operator = await api.acting(Role.OPERATOR)
     await operator.ok("POST", "/jobs", {"definition_key": "job"})
-    await harness.advance(minutes=5)  # and where nobody leads
+    await harness.advance(minutes=5)  # and while there is no leader
     await operator.ok("POST", "/jobs", {"definition_key": "job"})
 
 
 async def test_an_api_that_is_no_nodes_takes_node_jobs_whoever_leads(api: ApiClient, harness: Harness) -> None:
-    """A worker with PLAIT_API_URL leads; `plait api` runs beside it, in a process of its own."""
+    """A worker with PLAIT_API_URL is the leader, and `plait api` runs in a separate process."""
     cluster = await _cluster(harness)
     await cluster.ask()
     operator = await api.acting(Role.OPERATOR)

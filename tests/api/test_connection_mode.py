@@ -1,4 +1,4 @@
-"""F10: the tests connect as PLAIT_TEST_CONNECTION says."""
+"""F10: the tests use the connection mode of PLAIT_TEST_CONNECTION."""
 
 import os
 from urllib.parse import urlsplit

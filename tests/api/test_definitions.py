@@ -57,7 +57,7 @@ async def test_an_override_is_not_cleared_over_a_change_that_was_not_seen(api: A
 async def test_nothing_is_refused_for_a_schema_that_a_newer_worker_has_replaced(
     api: ApiClient, harness: Harness
 ) -> None:
-    """The API keeps definitions for a moment; a deployment that allows more must not get a refusal in that moment."""
+    """The API caches definitions briefly. After a deployment that allows more payloads, the cached schema must not reject them."""
     strict = {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False}
     await harness.define("add", schema=strict)
     admin = await api.acting(Role.ADMIN)

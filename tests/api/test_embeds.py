@@ -12,7 +12,7 @@ from .api_client import ApiClient
 
 
 async def _view(caller: ApiClient, **wanted: object) -> dict[str, str]:
-    """A session of a view, as the page in the frame gets it: headers to send."""
+    """Create the session of a view, as the page in the frame does. Returns its headers."""
     made = await caller.ok("POST", "/embeds", wanted)
     link = made["url"].partition("#")[2]
     entered = await ApiClient(caller.harness, caller.app, caller.client).ok("POST", "/embeds/session", {"link": link})
@@ -29,7 +29,7 @@ async def test_a_view_sees_its_tenant_and_does_what_its_role_may(api: ApiClient,
         assert [one["id"] for one in (await nobody.ok("GET", "/jobs", headers=view))["items"]] == [str(mine)]
         assert (await nobody.get(f"/jobs/{theirs}", headers=view)).status_code == 404
         assert (await nobody.get("/jobs", params={"tenant": "b"}, headers=view)).status_code == 404
-        assert (await nobody.get("/keys", headers=view)).status_code == 403, "an admin's key, but no admin's view"
+        assert (await nobody.get("/keys", headers=view)).status_code == 403, "the view does not have the role admin"
         assert (await nobody.post(f"/jobs/{mine}/cancel", {}, headers=view)).status_code == status
     [entry, *_] = await harness.store.audit.list_audit(tenant_id=await harness.tenant("a"), action="embed.create")
     assert entry.object == "a"
@@ -40,7 +40,7 @@ async def test_a_link_works_once_and_not_for_long(api: ApiClient, harness: Harne
     nobody = ApiClient(harness, api.app, api.client)
     made = await caller.ok("POST", "/embeds", {})
     link = {"link": made["url"].partition("#")[2]}
-    assert (await nobody.get("/session/link", params={"token": link["link"]})).status_code == 401, "it is no login link"
+    assert (await nobody.get("/session/link", params={"token": link["link"]})).status_code == 401, "not a sign-in link"
     assert (await nobody.post("/embeds/session", link)).status_code == 201
     assert (await nobody.post("/embeds/session", link)).status_code == 401
     late = {"link": (await caller.ok("POST", "/embeds", {}))["url"].partition("#")[2]}
@@ -69,7 +69,7 @@ async def test_a_view_makes_no_other_and_is_never_more_than_its_key(api: ApiClie
     assert (await viewer.post("/embeds", {"role": "admin"})).status_code == 422
     view = await _view(viewer)
     assert (await nobody.post("/embeds", {}, headers=view)).status_code == 403
-    assert (await (await api.acting("super-admin")).post("/embeds", {})).status_code == 422, "of which tenant?"
+    assert (await (await api.acting("super-admin")).post("/embeds", {})).status_code == 422, "a view needs a tenant"
 
 
 async def test_a_views_session_is_no_cookie_and_a_cookies_is_no_view(api: ApiClient, harness: Harness) -> None:

@@ -67,7 +67,7 @@ async def test_previews_and_renders_are_shared(api: ApiClient, harness: Harness)
     greedy, other = await api.acting("operator", "a"), await api.acting("operator", "b")
     preview = {"cron_expr": "0 2 * * *"}
     render = {"definition_key": "add"}
-    api.app.state.fairness = drained = Fairness(clock=lambda: 0.0)  # no token comes back while this is read
+    api.app.state.fairness = drained = Fairness(clock=lambda: 0.0)  # a frozen clock: no token is refilled
     caller = Caller(
         key_id=greedy.key_id or uuid4(), role=Role.OPERATOR, tenant_id=await harness.tenant("a"), tenant="a", name="k"
     )
@@ -112,10 +112,10 @@ async def test_one_key_does_not_take_all_streams(harness: Harness) -> None:
 
 
 async def _open(client: httpx.AsyncClient, headers: dict[str, str]) -> httpx.Response:
-    """A stream that has begun, or the refusal."""
+    """A stream that has started, or the error response."""
     answer = await client.send(client.build_request("GET", "/stream", headers=headers), stream=True)
     if answer.status_code == 200:
-        lines = answer.extensions["lines"] = answer.aiter_lines()  # kept: forgotten, it would close the stream
+        lines = answer.extensions["lines"] = answer.aiter_lines()  # a reference, because the GC would close the stream
         async for line in lines:
             if line == ": hello":
                 break

@@ -24,7 +24,7 @@ Told = tuple[str | None, str, Any]
 
 @pytest.fixture
 async def url(harness: Harness) -> AsyncIterator[str]:
-    """Over a socket: a transport without one hands a stream over when it has ended."""
+    """The URL of an API on a socket: httpx's transport without a socket returns a stream only when it has ended."""
     with serve_api(harness.database.url) as url:
         yield url
 
@@ -128,7 +128,7 @@ async def test_a_reader_continues_where_it_left_off_and_is_told_when_there_is_no
     async with httpx.AsyncClient(base_url=url, timeout=120) as client:
         path = f"/api/v1/jobs/{writer.job_id}/streams/tokens"
         again = await client.get(path, params={"token": token}, headers={"Last-Event-ID": "3"})
-        assert (again.status_code, again.content) == (204, b""), "an EventSource does not connect again"
+        assert (again.status_code, again.content) == (204, b""), "after a 204, an EventSource does not reconnect"
         wrong = await client.get(path, params={"token": token}, headers={"Last-Event-ID": "x"})
         assert wrong.status_code == 422
         assert "Last-Event-ID must be the number of an item, got 'x'" in wrong.json()["detail"]

@@ -134,7 +134,7 @@ async def test_a_tree_is_shown_with_its_fan_outs_steps_and_children(api: ApiClie
 
 
 async def test_what_only_carries_numbers_and_depth_is_not_hurt_by_them(api: ApiClient, harness: Harness) -> None:
-    """T101: what Python could not read goes out as it is stored."""
+    """T101: JSON that Python could not parse is returned as it is stored."""
     nasty = '{"digits": ' + "7" * 5000 + ', "deep": ' + "[" * 3000 + "]" * 3000 + "}"
     job = await harness.enqueue("add", payload=nasty)
     caller = await api.acting("viewer")
@@ -327,7 +327,7 @@ async def test_who_waits_is_answered_in_time_and_when_the_server_stops(api: ApiC
     assert (await caller.get(f"/jobs/{job}", params={"wait_seconds": 31})).status_code == 422
     waiting = asyncio.ensure_future(caller.ok("GET", f"/jobs/{job}", params={"wait_seconds": 30}))
     api.app.state.stopping.set()
-    assert (await asyncio.wait_for(waiting, 25))["status"] == "queued"  # before it would end by itself
+    assert (await asyncio.wait_for(waiting, 25))["status"] == "queued"  # before the wait times out
 
 
 async def test_search_keys_are_declared_and_used_through_the_api(api: ApiClient, harness: Harness) -> None:

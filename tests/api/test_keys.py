@@ -1,4 +1,4 @@
-"""S16: keys that are guessed, expired, revoked or exceed their role; and requests that are too many or too large."""
+"""S16: keys that are guessed, expired, revoked or exceed their role; too many requests, and requests that are too large."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
@@ -80,7 +80,7 @@ async def test_guesses_are_slowed_down(api: ApiClient, harness: Harness) -> None
     assert int(slowed.headers["retry-after"]) >= 1
     api.app.state.guard.forget()
     assert (await good.get("/jobs")).status_code == 200, (
-        "a caller that was authenticated before is not locked out by others"
+        "failed logins of others do not lock out a caller that was authenticated before"
     )
     assert (await late.get("/jobs")).status_code == 429
 
@@ -150,7 +150,7 @@ async def test_a_key_that_is_revoked_makes_no_other_even_while_it_is_still_belie
     assert admin.key_id is not None
     await harness.store.keys.revoke_key(
         admin.key_id, all_tenants=True
-    )  # by another process: this one believes it for seconds
+    )  # by another process: this process caches the key for seconds
     assert (await admin.post("/keys", {"name": "k", "role": "viewer"})).status_code in (401, 403)
 
 
@@ -166,7 +166,7 @@ async def test_revoking_a_key_lists_its_descendants_and_can_revoke_them(api: Api
     assert (await (await api.acting("admin", "b")).get(f"{path}/descendants")).status_code == 404
 
     assert (await boss.call("DELETE", path)).status_code == 204
-    assert (await child.get("/jobs")).status_code == 200  # offered, and not done unasked
+    assert (await child.get("/jobs")).status_code == 200  # descendants are revoked only on request
     assert (await boss.call("DELETE", path, params={"descendants": "true"})).status_code == 204
     for key in (made[0], made[1], grandchild):
         assert (await type(api)(harness, api.app, api.client, key["key"]).get("/jobs")).status_code == 401
@@ -191,7 +191,7 @@ async def test_a_key_made_in_a_session_is_recorded_with_its_creator(api: ApiClie
 async def test_who_signed_in_by_a_provider_makes_keys_that_outlive_the_session_but_end(
     api: ApiClient, harness: Harness
 ) -> None:
-    """The session's own key lives for hours; a key for a machine must be made by somebody."""
+    """The session's key expires after hours, so a signed-in user must be able to create longer-lived keys for machines."""
     now = await harness.now()
     token = new_token()
     parent = await harness.store.keys.create_key(

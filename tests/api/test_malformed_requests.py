@@ -33,7 +33,7 @@ async def test_a_search_in_payloads_is_refused_or_answered(api: ApiClient, harne
 )
 async def test_search_keys_of_any_kind_are_refused_or_taken(api: ApiClient, harness: Harness, keys: Any) -> None:
     boss = await api.acting("super-admin")
-    body = json.dumps({"key": "sync", "search_keys": keys})  # with escapes: half characters too
+    body = json.dumps({"key": "sync", "search_keys": keys})  # with escapes, so that lone surrogates are sent too
     answer = await boss.call(
         "POST", "/admin/jobs/definitions", content=body, headers={"Content-Type": "application/json"}
     )
@@ -43,7 +43,7 @@ async def test_search_keys_of_any_kind_are_refused_or_taken(api: ApiClient, harn
 
 
 async def test_the_longest_names_keys_and_values_are_taken(harness: Harness) -> None:
-    """An index's row has a bound: nothing that is allowed may reach it."""
+    """The size of an index row is limited. No allowed value may reach that limit."""
     name, key, value = "\N{GRINNING FACE}" * 200, "\N{GRINNING FACE}" * 240, "\N{GRINNING FACE}" * 1000
     await harness.define(name, search_keys=[key])
     job = await harness.enqueue(name, payload={key: value})
@@ -66,7 +66,7 @@ async def test_many_who_wait_for_one_job_are_all_answered_by_one_question(api: A
     job = await harness.enqueue("add")
     caller = await api.acting("viewer")
     waiting = [asyncio.ensure_future(caller.get(f"/jobs/{job}", params={"wait_seconds": 20})) for _ in range(200)]
-    await asyncio.sleep(0)  # sleep: only lets them begin
+    await asyncio.sleep(0)  # sleep: only lets the requests start
     for one in waiting[:50]:
         one.cancel()
     await harness.cancel(job)
@@ -135,7 +135,7 @@ HALF_A_MILLION = {
 async def test_json_of_too_many_values_is_refused_before_it_is_parsed(
     api: ApiClient, harness: Harness, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """Half a million lists take a second to parse, and everybody else waits that long."""
+    """Half a million lists take a second to parse, and all other requests would wait."""
     await harness.define("add")
     operator = await api.acting("operator")
     parsed: list[int] = []

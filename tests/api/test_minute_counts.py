@@ -1,4 +1,4 @@
-"""Counts per minute: correct after restarts, and however late a transaction commits."""
+"""Counts per minute are correct after restarts, and after transactions that commit late."""
 
 import asyncpg
 
@@ -12,7 +12,7 @@ async def _history(harness: Harness) -> list[tuple[int, int, int]]:
 
 
 async def _close(harness: Harness) -> None:
-    """Roll up until every minute but the present one is right for ever; whatever else the server does ends soon."""
+    """Roll up until every minute before the current one is closed. Other transactions on the server may delay this for a moment."""
     await harness.store.leader.roll_up()
     while await harness.sql("select closed_to < date_trunc('minute', plait.now()) from plait.rolled"):
         await harness.store.leader.roll_up()
@@ -47,7 +47,7 @@ async def test_a_transaction_that_commits_late_is_counted_though_its_minute_is_l
         await transaction.start()
         await late.fetch(
             "select plait.settle($1, $2, $3, null)", worker.id, [lease.job_id], [lease.attempt]
-        )  # it has read the clock, and is not committed
+        )  # its transaction has read the clock, and is not committed
         for _ in range(10):
             await harness.advance(minutes=1)
             await harness.store.leader.roll_up()
@@ -71,4 +71,4 @@ async def test_minutes_without_a_leader_are_counted_when_one_comes(harness: Harn
     assert [row[0] for row in rows] == [1] * 5
     for _ in range(3):
         await harness.store.leader.roll_up()
-    assert await harness.sql("select sum(succeeded) from plait.minutes") == 5, "counted anew, never twice"
+    assert await harness.sql("select sum(succeeded) from plait.minutes") == 5, "repeated roll-ups do not count twice"

@@ -9,7 +9,7 @@ from .fuzzing import fuzz
 PARTS = 4
 
 
-@pytest.mark.filterwarnings("ignore:Do not use the `random` module")  # the server under test runs beside, and does
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module")  # used by the server, in this process
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_request_of_five_thousand_ends_in_a_server_error(database: TestDatabase, part: int) -> None:
     seen = fuzz(database, 1400, part=part, parts=PARTS)

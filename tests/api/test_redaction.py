@@ -35,7 +35,7 @@ SEEING = ["admin", "super-admin"]
 
 @pytest.fixture
 async def stored(api: ApiClient, harness: Harness) -> dict[str, str]:
-    """A job with secrets wherever a job can have them, an event, and a trigger; by the paths that show them."""
+    """The paths of a job, an event and a trigger that have secrets in every field that can contain one."""
     await harness.store.definitions.define(
         [{"name": "pay", "sensitive": ["card.number"], "search_keys": ["to", "pin"]}]
     )
@@ -93,7 +93,7 @@ async def test_viewers_and_operators_are_shown_no_secret(api: ApiClient, stored:
     assert job["payload"]["card"] == {"number": HIDDEN}
     assert job["payload"]["nested"]["note"] == f"postgres://{HIDDEN}@db/x"
     trigger = await caller.ok("GET", stored["trigger"])
-    assert trigger["payload_template"]["open"] == OPEN  # a reference names a secret, and a count of tokens is none
+    assert trigger["payload_template"]["open"] == OPEN  # a reference to a secret and a number of tokens are not secrets
 
 
 @pytest.mark.parametrize("role", SEEING)
@@ -108,7 +108,7 @@ async def test_admins_see_what_is_stored(api: ApiClient, stored: dict[str, str],
 async def test_every_route_that_a_viewer_or_operator_reads_hides_secrets(
     api: ApiClient, stored: dict[str, str]
 ) -> None:
-    """From the table of access, so that a new route is asked too."""
+    """Generated from the access table, so that new routes are tested too."""
     job, event, trigger = (stored[name].rpartition("/")[2] for name in ("job", "event", "trigger"))
     ids = {"{job_id}": job, "{event_id}": event, "{trigger_id}": trigger}
     asked = 0
@@ -133,7 +133,7 @@ async def test_trying_a_trigger_shows_an_operator_no_stored_secret(api: ApiClien
     assert "canary" not in tried.text
     admin = await api.acting("admin")
     ran = await admin.ok("GET", f"/jobs/{tried.json()['job_id']}")
-    assert ran["payload"]["password"] == SECRETS["password"]  # the job gets what is stored
+    assert ran["payload"]["password"] == SECRETS["password"]  # the job gets the stored value
 
 
 @pytest.mark.parametrize("role", HIDING)
@@ -202,7 +202,7 @@ async def test_a_super_admin_lists_a_definitions_sensitive_fields(api: ApiClient
     super_admin = await api.acting("super-admin")
     made = await super_admin.ok("POST", "/admin/jobs/definitions", {"key": "mail", "sensitive": ["to"]})
     assert made["sensitive"] == ["to"]
-    await harness.store.definitions.define([{"name": "mail"}])  # code that says nothing of it leaves it
+    await harness.store.definitions.define([{"name": "mail"}])  # code without the setting does not change it
     operator = await api.acting("operator")
     job = (await operator.ok("POST", "/jobs", {"definition_key": "mail", "payload": {"to": "ann@example.com"}}))["id"]
     assert (await operator.ok("GET", f"/jobs/{job}"))["payload"] == {"to": HIDDEN}

@@ -1,4 +1,4 @@
-"""The API as a service: conditions under which it refuses to start, and the release of its resources at the end."""
+"""The API as a service: conditions under which it refuses to start, and the release of its resources at shutdown."""
 
 import asyncio
 from urllib.parse import urlsplit
@@ -66,7 +66,7 @@ async def test_a_request_that_is_half_sent_ends_and_a_stream_goes_on(harness: Ha
                 writer.close()
             async with asyncio.timeout(60):
                 async for line in lines:
-                    if line == ": still here":  # which comes after three seconds of silence
+                    if line == ": still here":  # sent after three seconds without events
                         break
             assert (await client.get("/api/v1/jobs", headers=headers)).status_code == 200
 

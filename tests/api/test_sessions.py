@@ -107,7 +107,7 @@ async def test_a_login_link_works_once_and_not_late(
     unused = await link()
     browser.cookies.clear()
     browser.cookies.set(COOKIE, unused.partition("=")[2], domain="plait.test")
-    assert (await browser.get(f"{PREFIX}/jobs")).status_code == 401, "a link is no session"
+    assert (await browser.get(f"{PREFIX}/jobs")).status_code == 401, "a link does not authenticate requests"
 
 
 async def test_a_key_that_is_none_opens_no_session(api: ApiClient, browser: httpx.AsyncClient) -> None:

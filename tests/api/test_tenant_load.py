@@ -31,7 +31,7 @@ async def test_who_holds_more_than_twice_its_share_while_others_wait_is_noisy(ap
     await harness.enqueue_many("add", 9, tenant="a")
     worker = await harness.worker()
     await worker.claim(9)
-    assert (await _load(api, harness))["a"]["noisy"] == [], "nobody waits"
+    assert (await _load(api, harness))["a"]["noisy"] == [], "no other tenant waits"
     for tenant in ("b", "c"):
         await harness.enqueue("add", tenant=tenant)
     load = await _load(api, harness)

@@ -16,7 +16,7 @@ from .api_client import ApiClient
 from .samples import Things, make_things, names, nobodys, sample
 
 OF_THINGS = [name for name in names() if "_id}" in name and "/worker/" not in name]
-"""Workers serve every tenant: what they may touch is decided by leases, in test_worker_protocol.py."""
+"""Worker routes are excluded: workers serve all tenants, and leases limit their access (test_worker_protocol.py)."""
 LISTS = [
     name
     for name in names()
@@ -48,7 +48,7 @@ async def test_anothers_things_are_not_there(api: ApiClient, harness: Harness, n
         )
     assert await harness.snapshot() == before
     if name.endswith("/streams/{name}"):
-        return  # its own has no end before its job has
+        return  # the stream of its own job does not end before the job
     own = await _ask(await api.acting("admin", "a"), name, mine)
     assert own.status_code != 404, own.text
 
@@ -118,7 +118,7 @@ async def test_three_thousand_calls_on_anothers_things(api: ApiClient, harness: 
 
 
 async def _many_calls(api: ApiClient, harness: Harness, calls: int) -> None:
-    """Any route, any of another's ids in any place, any way of naming the tenant."""
+    """Call random routes with another tenant's ids in random places, and with every way of naming the tenant."""
     lot = random.Random(1)
     theirs = await make_things(harness, "b")
     await make_things(harness, "a")
@@ -154,7 +154,7 @@ async def test_ten_thousand_interleaved_requests_of_fifty_tenants(api: ApiClient
 
 
 async def _interleaved(api: ApiClient, harness: Harness, *, tenants: int, requests: int) -> None:
-    """S5: connections go from tenant to tenant, with errors and given-up requests in between: nobody sees another's row."""
+    """S5: pooled connections serve one tenant after another, with errors and canceled requests in between. No tenant sees another tenant's rows."""
     lot = random.Random(2)
     slugs = [f"t{n}" for n in range(tenants)]
     await harness.define("add", search_keys=["secret"])
@@ -191,7 +191,7 @@ async def _interleaved(api: ApiClient, harness: Harness, *, tenants: int, reques
                 assert found == ([str(mine.job_id)] if other == slug else [])
             case _:
                 asked = asyncio.ensure_future(caller.get("/jobs"))
-                await asyncio.sleep(0)  # sleep: it has begun, and is given up
+                await asyncio.sleep(0)  # sleep: the request has started, and is then canceled
                 asked.cancel()
                 await asyncio.gather(asked, return_exceptions=True)
         seen += 1

@@ -76,7 +76,7 @@ CLOUD = {"specversion": "1.0", "id": "17", "source": "/shop", "type": "order.pai
 
 
 async def test_a_page_of_events_has_a_bounded_size_and_says_where_to_go_on(api: ApiClient, harness: Harness) -> None:
-    """A thousand events could have 256 MB of data."""
+    """A thousand events could contain 256 MB of data."""
     await harness.sql("select count(plait.emit('e')) from generate_series(1, 150)")
     viewer = await api.acting("viewer")
     first = await viewer.ok("GET", "/events", params={"limit": 1000})

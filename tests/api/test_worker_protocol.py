@@ -19,7 +19,7 @@ async def _claim(caller: ApiClient, **options: Any) -> Any:
 
 
 async def _claimed(caller: ApiClient) -> tuple[str, dict[str, int]]:
-    """A job that was just claimed: its path, and what every word about it must say."""
+    """A job that was just claimed: its path, and the fields that every request about it must contain."""
     got = await _claim(caller)
     [job] = got["jobs"]
     return f"/worker/jobs/{job['id']}", {"worker": got["worker"], "attempt": job["attempt"]}
@@ -74,7 +74,7 @@ async def test_every_outcome_ends_as_a_native_workers_would(
     assert sent.status_code == 200, sent.text
     assert await harness.status(job) == status
     again = await caller.post(f"{path}/{verb}", {**said, **body})
-    assert again.status_code == 200, "T45: a reply that was lost may be asked for again"
+    assert again.status_code == 200, "T45: a request whose reply was lost can be repeated"
 
 
 async def test_a_stale_attempt_is_refused_and_changes_nothing(api: ApiClient, harness: Harness) -> None:
@@ -125,7 +125,7 @@ async def test_a_heartbeat_renews_the_lease_and_tells_what_shall_stop(api: ApiCl
     held = [{"id": str(second), "attempt": 1}]
     beat = await caller.ok("POST", f"/worker/jobs/{second}/heartbeat", {**said, "held": held})
     assert await harness.status(first) == "canceled", (
-        "jobs that it does not hold are released, and this one was to be canceled"
+        "jobs that the heartbeat does not list are released, and this job was to be canceled"
     )
     assert (await caller.ok("POST", f"/worker/jobs/{first}/heartbeat", said))["gone"] == [str(first)]
 
@@ -142,7 +142,7 @@ async def test_a_worker_that_holds_nothing_has_a_heartbeat_too(api: ApiClient, h
     other = new_id()
     said = {"worker": got["worker"], "held": [{"id": str(other), "attempt": 1}]}
     assert (await caller.ok("POST", "/worker/heartbeat", said))["gone"] == [str(other)]
-    assert await harness.status(job) == "queued", "jobs that it does not hold are released"
+    assert await harness.status(job) == "queued", "jobs that the heartbeat does not list are released"
     await harness.advance(seconds=60)
     await harness.rescue()
     assert (await caller.post("/worker/heartbeat", {"worker": got["worker"]})).status_code == 409
@@ -187,7 +187,7 @@ async def test_several_outcomes_are_settled_in_one_request(api: ApiClient, harne
     statuses = [await harness.status(UUID(job)) for job in jobs]
     assert statuses == ["succeeded", "failed", "scheduled", "queued", "scheduled", "skipped"]
     again = await caller.ok("POST", "/worker/jobs/settle", body)
-    assert again == answer, "T45: a reply that was lost may be asked for again"
+    assert again == answer, "T45: a request whose reply was lost can be repeated"
 
 
 async def test_outcomes_of_anothers_worker_are_refused_whole(api: ApiClient, harness: Harness) -> None:
@@ -207,14 +207,14 @@ async def test_outcomes_of_anothers_worker_are_refused_whole(api: ApiClient, har
 async def test_a_claim_that_waits_is_woken_by_an_enqueue(
     api: ApiClient, harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not by looking: it would not look again within a minute."""
+    """The notification wakes it: the next poll would be after a minute."""
     monkeypatch.setattr(waiting_claims, "LISTENING_S", (0.0, 0.03, 60.0))
     caller = await api.acting("worker")
-    direct = Database(harness.database.admin_url)  # past a pooler, where the tests go by one
+    direct = Database(harness.database.admin_url)  # a direct connection, if the tests use a pooler
     listening = asyncio.ensure_future(api.app.state.waiting_claims.listen(direct))
     try:
         while not api.app.state.waiting_claims.listening:
-            await asyncio.sleep(0.01)  # sleep: only lets it connect
+            await asyncio.sleep(0.01)  # sleep: only lets the listener connect
         for _ in range(3):
             waiting = asyncio.ensure_future(_claim(caller, queues=["other", "default"], wait_seconds=30))
             while not await harness.sql("select count(*) from plait.workers where asleep"):
@@ -222,13 +222,13 @@ async def test_a_claim_that_waits_is_woken_by_an_enqueue(
             job = await harness.enqueue("add")
             got = await asyncio.wait_for(waiting, 60)
             assert [one["id"] for one in got["jobs"]] == [str(job)]
-            assert await harness.sql("select count(*) from plait.workers where asleep") == 0, "a full batch"
+            assert await harness.sql("select count(*) from plait.workers where asleep") == 0, "it has a full batch"
         waiting = asyncio.ensure_future(_claim(caller, wait_seconds=30))
         while not await harness.sql("select count(*) from plait.workers where asleep"):
             await asyncio.sleep(0.01)  # sleep: as above
         api.app.state.stopping.set()
         api.app.state.waiting_claims.wake_all()
-        assert (await asyncio.wait_for(waiting, 25))["jobs"] == []  # before it would end by itself
+        assert (await asyncio.wait_for(waiting, 25))["jobs"] == []  # before the wait times out
     finally:
         listening.cancel()
         await asyncio.gather(listening, return_exceptions=True)
@@ -247,9 +247,9 @@ async def test_a_claim_waits_for_work(api: ApiClient, harness: Harness) -> None:
 async def test_a_claim_that_waits_is_answered_when_the_server_stops(api: ApiClient) -> None:
     caller = await api.acting("worker")
     waiting = asyncio.ensure_future(_claim(caller, wait_seconds=30))
-    await asyncio.sleep(0)  # sleep: only lets it begin
+    await asyncio.sleep(0)  # sleep: only lets the claim begin
     api.app.state.stopping.set()
-    assert (await asyncio.wait_for(waiting, 25))["jobs"] == []  # before it would end by itself
+    assert (await asyncio.wait_for(waiting, 25))["jobs"] == []  # before the wait times out
 
 
 async def test_a_worker_that_leaves_gives_back_what_it_holds(api: ApiClient, harness: Harness) -> None:

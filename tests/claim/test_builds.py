@@ -13,7 +13,7 @@ from ..workflows.worker_calls import suspend
 
 
 async def _begun(harness: Harness, worker: FakeWorker, **options: object) -> None:
-    """A job that has slept on this worker, and is queued again."""
+    """Enqueue a job that sleeps on this worker and is then queued again."""
     await harness.enqueue(**options)  # type: ignore[arg-type]
     await suspend(harness, worker, await worker.claim_one(), 1)
 
@@ -26,7 +26,7 @@ async def test_a_job_resumes_on_the_build_that_it_began_on(harness: Harness) -> 
     await suspend(harness, old, lease, 1)
     assert await new.claim(5) == []
     second = await harness.worker(build="a1", lease_s=86_400)
-    await second.succeed(await second.claim_one())  # any of its build
+    await second.succeed(await second.claim_one())  # any worker of its build
 
 
 async def test_a_job_that_has_not_begun_runs_anywhere(harness: Harness) -> None:
@@ -74,7 +74,7 @@ async def test_limits_hold_for_jobs_that_stay_on_a_build(harness: Harness) -> No
         [lease] = await old.claim(5)
         assert await new.claim(5) == []
         await old.succeed(lease)
-    assert [lease.attempt for lease in await new.claim(5)] in ([], [1])  # one at most, of those that have not begun
+    assert [lease.attempt for lease in await new.claim(5)] in ([], [1])  # at most one job, which has not started
 
 
 async def test_a_build_without_workers_is_given_up_after_a_bound(harness: Harness) -> None:
@@ -94,7 +94,7 @@ async def test_a_build_without_workers_is_given_up_after_a_bound(harness: Harnes
     lease = await new.claim_one()
     await suspend(harness, new, lease, 1)
     third = await harness.worker(build="c3", lease_s=86_400)
-    assert await third.claim(5) == []  # it is the new one's now
+    assert await third.claim(5) == []  # the job now belongs to the build b2
     await new.succeed(await new.claim_one())
     assert (await harness.job(job)).attempts_used == 1
 
@@ -121,7 +121,7 @@ async def test_suspects_and_serial_queues_keep_to_the_build(harness: Harness) ->
     job = await harness.enqueue()
     lease = await old.claim_one(queue="default")
     await suspend(harness, old, lease, 1)
-    for _ in range(2):  # a suspect after the second
+    for _ in range(2):  # a suspect after the second loss
         dying = await harness.worker(build="a1", lease_s=86_400)
         assert (await dying.claim_one(queue="default")).job_id == job
         await harness.lose(dying)

@@ -21,7 +21,7 @@ async def test_lower_priority_numbers_run_first(harness: Harness) -> None:
 
 
 async def test_among_equals_the_one_that_waits_longest_runs_first(harness: Harness) -> None:
-    """Since when it is queued, not since when it exists."""
+    """The wait is measured from the time when the job was queued, not created."""
     late = await harness.enqueue("add", delay_s=60)
     early = await harness.enqueue("add")
     await harness.advance(seconds=60)
@@ -113,7 +113,7 @@ async def test_several_queues_in_one_cycle_each_by_its_own_limit(harness: Harnes
 
 
 async def test_a_future_dated_backlog_is_not_in_the_claim(harness: Harness) -> None:
-    """T36: it is not even in the index that the claim reads."""
+    """T36: scheduled jobs are not in the index that the claim reads."""
     await harness.enqueue_many("add", 200, delay_s=3600)
     due = await harness.enqueue("add", priority=200)
     worker = await harness.worker()
@@ -127,7 +127,7 @@ async def test_a_worker_that_knows_no_definition_claims_nothing(harness: Harness
 
 
 async def test_jobs_of_unknown_definitions_are_left_for_others(harness: Harness) -> None:
-    """T40: also when they fill whole windows of tenants, and stand before a known one in its own tenant."""
+    """T40: also if they fill whole windows of tenants, and come before a known job in the same tenant."""
     for n in range(12):
         await harness.enqueue_many("strange", 3, tenant=f"t{n:02}", priority=1)
     known = await harness.enqueue("add", tenant="t07")
@@ -164,7 +164,7 @@ async def test_no_claim_for_a_worker_that_is_lost_or_gone_or_unknown(harness: Ha
 
 
 async def test_a_worker_is_not_declared_lost_while_it_claims(harness: Harness) -> None:
-    """Else it would get jobs that nobody takes back."""
+    """Otherwise it would get jobs that no rescue would requeue."""
     await harness.enqueue("add")
     worker = await harness.worker()
     async with harness.connection() as connection, connection.transaction():
@@ -176,7 +176,7 @@ async def test_a_worker_is_not_declared_lost_while_it_claims(harness: Harness) -
 
 
 async def test_a_claim_never_takes_more_than_its_limit(harness: Harness) -> None:
-    """T35: with others that claim, reschedule and cancel at the same time."""
+    """T35: while other sessions claim, reschedule and cancel."""
     jobs = await harness.enqueue_many("add", 600)
     workers = [await harness.worker() for _ in range(4)]
     taken: list[tuple[object, int]] = []
@@ -188,7 +188,7 @@ async def test_a_claim_never_takes_more_than_its_limit(harness: Harness) -> None
 
     async def disturb() -> None:
         for job in jobs[::-5]:
-            with suppress(IllegalMove):  # it runs by now
+            with suppress(IllegalMove):  # the job may already be running
                 await harness.reschedule(job, run_at=await harness.now() - timedelta(seconds=1), max_attempts=9)
 
     await asyncio.gather(*map(claim, workers), disturb())
@@ -210,7 +210,7 @@ async def test_a_paused_queue_is_claimed_no_more_and_then_again(harness: Harness
 
 
 async def test_a_pause_waits_for_the_claim_under_way_and_stops_the_next(harness: Harness) -> None:
-    """T37: when set_queue returns, nothing of that queue is claimed any more."""
+    """T37: after set_queue returns, no job of that queue is claimed."""
     await harness.enqueue_many("add", 5)
     worker = await harness.worker()
     async with harness.connection() as connection:
@@ -219,7 +219,7 @@ async def test_a_pause_waits_for_the_claim_under_way_and_stops_the_next(harness:
         assert len(await connection.fetch("select * from plait.claim($1, 'default', 1)", worker.id)) == 1
         pause = asyncio.create_task(harness.queue(paused=True))
         await harness.until_blocked()
-        # A claim that comes while the pause waits gets nothing, and does not wait either.
+        # A claim that arrives while the pause waits gets no jobs and does not wait.
         assert await worker.claim(1) == []
         assert not pause.done()
         await transaction.commit()
@@ -251,7 +251,7 @@ async def test_whole_windows_of_paused_tenants_are_passed_by(harness: Harness) -
 
 
 async def test_a_claim_passes_by_what_somebody_holds(harness: Harness) -> None:
-    """It never waits: not for an operator's open transaction either."""
+    """A claim never waits, not even for an operator's open transaction."""
     held, free = await harness.enqueue_many("add", 2)
     worker = await harness.worker()
     async with harness.connection() as operator, operator.transaction():
@@ -275,14 +275,14 @@ async def test_a_worker_that_found_nothing_is_woken_by_the_next_enqueue(harness:
     async with harness.connection() as listener:
         await listener.add_listener("plait", lambda *event: heard.append(event[-1]))
         await harness.enqueue("add")
-        assert await told() == []  # nobody sleeps
+        assert await told() == []  # no worker sleeps
         await worker.cycle(1, sleep=True)
-        await worker.cycle(1, sleep=True)  # found nothing: sleeps
+        await worker.cycle(1, sleep=True)  # claimed no job, so the worker sleeps
         await harness.enqueue("add", queue="elsewhere")
         assert await told() == []
         await harness.enqueue("add")
         assert await told() == ["queue default"]
-        await worker.claim(1)  # a full batch: awake
+        await worker.claim(1)  # a full batch, so the worker is awake
         await harness.enqueue("add")
         assert await told() == []
 
@@ -300,7 +300,7 @@ async def test_a_busy_worker_is_told_whether_others_work_on_its_queues(harness: 
     worker = await harness.worker()
     assert (await harness.worker(queues=["other"])).id
     assert (await worker.cycle(100)).alone is True
-    assert (await worker.cycle(5)).alone is None  # too little to ask
+    assert (await worker.cycle(5)).alone is None  # not checked for a small claim
     other = await harness.worker()
     assert (await worker.cycle(100)).alone is False
     await harness.store.workers.leave(other.id)

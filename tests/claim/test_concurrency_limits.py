@@ -116,7 +116,7 @@ async def _fail(harness: Harness, worker: FakeWorker, lease: Lease) -> None:
 
 @each_limit
 async def test_no_slot_leaks(harness: Harness, limit: Limit) -> None:
-    """T95: on a crash, a cancel, a shutdown, a lost reply or a failure."""
+    """T95: after a crash, a cancel, a shutdown, a lost reply or a failure."""
     options = await limit(harness, 1)
     for end in (_crash, _cancel_by_force, _leave, _forget, _fail):
         await harness.tenant("acme")
@@ -145,7 +145,7 @@ async def test_a_suspect_is_limited_like_any_job(harness: Harness, limit: Limit)
 
 @each_limit
 async def test_the_limit_holds_among_many_claimers(harness: Harness, limit: Limit) -> None:
-    """Real connections, all at once, over many rounds; a checker looks at every commit it can see."""
+    """Concurrent claims on real connections, over many rounds. A checker verifies the limit in every snapshot that it can see."""
     options = await limit(harness, 3)
     await harness.enqueue_many("add", 60, **options)
     workers = [await harness.worker() for _ in range(6)]
@@ -168,7 +168,7 @@ async def test_the_limit_holds_among_many_claimers(harness: Harness, limit: Limi
 
 
 async def test_a_full_lane_is_left_alone(harness: Harness) -> None:
-    """T96: no job of it is touched, claimed or released, however often workers poll."""
+    """T96: no job of the lane is locked, claimed or released, no matter how often workers poll."""
     await harness.define("add", max_running=1)
     await harness.enqueue_many("add", 5)
     worker = await harness.worker()
@@ -199,7 +199,7 @@ async def test_a_key_is_a_tenants_and_a_definitions_own(harness: Harness) -> Non
 
 
 async def test_a_thousand_keys(harness: Harness) -> None:
-    """T97: each one runs one job, whatever the order of claims."""
+    """T97: each key runs one job at a time, regardless of the order of claims."""
     await harness.define("add", key_max_running=1)
     jobs = [await harness.new_job("add", limit_key=f"k{n}") for n in range(1000) for _ in range(2)]
     await harness.store.jobs.enqueue_many(jobs)
@@ -233,7 +233,7 @@ async def test_a_thousand_keys(harness: Harness) -> None:
     ids=str,
 )
 async def test_an_invalid_limit_is_refused(harness: Harness, settings: dict[str, Any]) -> None:
-    """T98: never ignored in silence; a word that nobody knows neither."""
+    """T98: invalid values and unknown settings are never ignored silently."""
     await harness.define("other")
     with pytest.raises(InvalidSetting):
         await harness.define("add", **settings)

@@ -1,4 +1,4 @@
-"""Fair scheduling: weighted round-robin over tenants; no tenant starves, however small the limit."""
+"""Fair scheduling: weighted round-robin over tenants. No tenant starves, even if the limit is small."""
 
 from collections import Counter
 from uuid import UUID
@@ -20,7 +20,7 @@ async def _fill(harness: Harness, n: int, tenant: str, **options: str) -> None:
 
 
 async def _served(worker: FakeWorker, rounds: int, limit: int, *, plainly: bool = False) -> Counter[UUID]:
-    """The number of claimed jobs of each tenant, in some claims whose jobs end at once."""
+    """The number of claimed jobs of each tenant in several claims. Each job finishes immediately."""
     served: Counter[UUID] = Counter()
     for _ in range(rounds):
         leases = await (worker.claim_plainly(limit) if plainly else worker.claim(limit))
@@ -78,13 +78,13 @@ async def test_a_weight_is_a_share(harness: Harness, limit: int) -> None:
     for slug in ("heavy", "light"):
         await harness.enqueue_many("add", 500, tenant=slug)
     served = await _served(await harness.worker(), 400 // limit, limit)
-    assert 280 <= served[heavy] <= 360  # 320 of 400, by lot
+    assert 280 <= served[heavy] <= 360  # expected: 320 of 400; tenants are chosen at random
     assert served[heavy] + served[light] == 400
 
 
 @pytest.mark.parametrize("limit", [2, 4])
 async def test_a_great_weight_starves_nobody(harness: Harness, limit: int) -> None:
-    """Shares that sum up to more than the limit would cut off the last ones, always the same."""
+    """If the shares added up to more than the limit, the last tenants would never get a share."""
     await harness.tenant("a", weight=20)
     light = [await harness.tenant(slug) for slug in "bcd"]
     for slug in "abcd":
@@ -130,7 +130,7 @@ async def test_limited_and_plain_jobs_of_one_queue_both_get_on(harness: Harness,
             served[lease.definition] += 1
             await worker.succeed(lease)
     assert served.total() == 200 // limit * limit
-    assert min(served["add"], served["limited"]) > 60  # 100 each, by lot
+    assert min(served["add"], served["limited"]) > 60  # expected: 100 each; lanes are chosen at random
 
 
 @pytest.mark.parametrize("limit", [1, 3, 10])
@@ -150,14 +150,14 @@ async def test_every_limit_key_gets_its_turn(harness: Harness, limit: int) -> No
 
 
 async def test_tenants_take_turns_within_a_limit(harness: Harness) -> None:
-    """A definition that runs one job at a time, and a tenant whose backlog stands first."""
+    """A definition that runs one job at a time, and a tenant whose backlog is first in the queue."""
     await harness.define("add", max_running=1)
     small = await harness.tenant("aaa")
     await harness.tenant("zzz")
     await harness.enqueue_many("add", 100, tenant="aaa")
     await harness.enqueue_many("add", 100, tenant="zzz")
     served = await _served(await harness.worker(), 60, 5)
-    assert 5 < served[small] < 55  # by lot: 30
+    assert 5 < served[small] < 55  # expected: 30; tenants are chosen at random
 
 
 async def test_a_free_lane_behind_many_full_ones_is_found(harness: Harness) -> None:

@@ -1,4 +1,4 @@
-"""Rate limits: a sliding window over the starts, by the database's clock."""
+"""Rate limits: a sliding window over the starts, with the database's clock."""
 
 import random
 from collections.abc import Awaitable, Callable
@@ -53,7 +53,7 @@ async def test_so_many_start_at_once_and_the_next_when_these_are_a_period_old(ha
 
 @each_rate
 async def test_three_in_two_seconds_are_three_in_any_two_seconds(harness: Harness, rate: Rate) -> None:
-    """A bucket of tokens had started five in the first two."""
+    """A token bucket would start five jobs in the first two seconds."""
     await harness.enqueue_many("add", 20, **await rate(harness, 3, 2))
     worker = await harness.worker(lease_s=3600)
     started = []
@@ -66,7 +66,7 @@ async def test_three_in_two_seconds_are_three_in_any_two_seconds(harness: Harnes
 @pytest.mark.parametrize(("count", "period"), [(1, 0.5), (3, 2.0), (7, 1.0), (200, 10.0), (1000, 60.0)])
 @pytest.mark.parametrize("seed", range(3))
 async def test_no_period_has_more_starts_than_it_may(harness: Harness, count: int, period: float, seed: int) -> None:
-    """Also where there are more starts than are kept one by one; and what it may start is started soon."""
+    """Also with more starts than are stored individually. A start counts for at most a 32nd of the period longer."""
     chance = random.Random(seed)
     now, starts = 0.0, list[float]()
     began = await harness.now()
@@ -75,7 +75,7 @@ async def test_no_period_has_more_starts_than_it_may(harness: Harness, count: in
         at = began + timedelta(seconds=now)
         room = await harness.sql("select plait._rate_tokens('x', $1, $2, $3)", count, period, at)
         long = sum(now - period * (1 + 1 / 32) - 1e-5 < start for start in starts)
-        assert room >= count - long, "starts count for a 32nd of the period longer at most"
+        assert room >= count - long, "a start counts for at most a 32nd of the period longer"
         if take := min(room, chance.randint(1, max(1, count // 50))):
             await harness.sql("select plait._rate_tokens('x', $1, $2, $3, $4)", count, period, at, take)
             starts += [now] * take
@@ -156,7 +156,7 @@ async def test_a_suspect_spends_a_token_too(harness: Harness) -> None:
 
 
 async def test_buckets_of_keys_that_are_full_again_are_forgotten(harness: Harness) -> None:
-    """T97: there may be any number of keys."""
+    """T97: the number of keys is not limited."""
     await harness.define("add", key_rate_count=1, key_rate_period_s=60)
     jobs = [await harness.new_job("add", limit_key=f"k{n}") for n in range(60)]
     await harness.store.jobs.enqueue_many(jobs)

@@ -14,11 +14,11 @@ from ..fake_worker import FakeWorker
 from ..harness import Harness
 
 MANY = 120
-"""A claim advances the bounds only when it claimed at least a hundred jobs."""
+"""Enough jobs to advance the bounds: a claim advances them only if it claims at least a hundred jobs."""
 
 
 async def advance_bounds(harness: Harness, worker: FakeWorker, *, tenant: str = "default") -> None:
-    """Claim some time apart, as often as it takes for the bounds to reach the start of the queue."""
+    """Claim three times, a second apart, so that the bounds reach the start of the queue."""
     for _ in range(3):
         await harness.enqueue_many("add", MANY, tenant=tenant)
         await harness.advance(seconds=1)
@@ -48,7 +48,7 @@ async def test_a_job_whose_transaction_commits_late_is_claimed(harness: Harness)
 
 
 async def test_a_job_of_a_transaction_that_had_no_number_yet_is_claimed(harness: Harness) -> None:
-    """Its transaction began before the bounds advanced, and wrote for the first time afterwards."""
+    """Its transaction began before the bounds advanced, and got its transaction id afterwards."""
     worker = await harness.worker()
     async with transaction(harness) as late:
         await late.fetchval("select 1")
@@ -61,7 +61,7 @@ async def test_a_job_of_a_transaction_that_had_no_number_yet_is_claimed(harness:
 
 
 async def test_a_job_that_was_locked_whenever_the_marks_moved_is_claimed(harness: Harness) -> None:
-    """By one transaction when the time was seen, by a later one when the bounds advanced to that time."""
+    """One transaction locked the job when the bounds' time was read, and another when the bounds advanced to that time."""
     worker = await harness.worker()
     job = await harness.enqueue("add")
     for _ in range(3):
@@ -116,7 +116,7 @@ async def test_other_tenants_and_priorities_beside_the_marks_are_claimed(harness
 
 
 async def test_t114_dead_entries_are_not_read_again_under_an_old_snapshot(harness: Harness) -> None:
-    """T114: a transaction holds the horizon, so nothing that was claimed can be cleaned up; a claim still reads only its own."""
+    """T114: a transaction holds back the xmin horizon, so entries of claimed jobs can't be cleaned up. A claim still reads only the entries of its own jobs."""
     worker, forgetful = await harness.worker(), await harness.worker()
     async with transaction(harness) as old:
         await old.execute("set transaction isolation level repeatable read")
@@ -125,7 +125,7 @@ async def test_t114_dead_entries_are_not_read_again_under_an_old_snapshot(harnes
             await advance_bounds(harness, worker)
         while not await harness.sql(
             FRESH, worker.bounds()
-        ):  # another test's transaction, on the same server, held them
+        ):  # another test's transaction on the same server held back the bounds
             await advance_bounds(harness, worker)
         await harness.enqueue_many("add", 2)
         before = await entries_read(harness, worker)
@@ -133,8 +133,8 @@ async def test_t114_dead_entries_are_not_read_again_under_an_old_snapshot(harnes
         with_bounds = await entries_read(harness, worker) - before
         assert len(await forgetful.claim(1)) == 1
         without = await entries_read(harness, forgetful) - before - with_bounds
-    assert without > 20 * 3 * MANY  # it walked over all that was ever claimed
-    assert with_bounds < 30 * MANY  # three times as many where the machine is slow, and it looks for where to begin
+    assert without > 20 * 3 * MANY  # it read the entries of all jobs that were ever claimed
+    assert with_bounds < 30 * MANY  # up to three times as many on a slow machine, where it first searches for the start
 
 
 FRESH = "select (b).starts[1] > plait.now() - interval '3 s' from (select $1::text::plait.scan_bounds as b) x"
@@ -148,7 +148,7 @@ async def entries_read(harness: Harness, *workers: FakeWorker) -> int:
 
 @pytest.mark.parametrize("seed", range(6))
 async def test_whatever_commits_whenever_is_claimed_once(harness: Harness, seed: int) -> None:
-    """Transactions that stay open for a while, several tenants and priorities, two workers with bounds of their own."""
+    """Transactions that stay open for a while, several tenants and priorities, and two workers with separate bounds."""
     dice = random.Random(seed)
     workers = [await harness.worker(), await harness.worker()]
     tenants = [await harness.tenant(name) for name in "abc"]
@@ -203,7 +203,7 @@ async def claimed_list(worker: FakeWorker, n: int) -> list[UUID]:
 
 
 async def have_bounds(harness: Harness, worker: FakeWorker) -> None:
-    """Bounds as of now: other transactions on this server may hold them back for a while."""
+    """Advance the bounds to the current time. Other transactions on this server may hold them back for a while."""
     moved = "select ($1::text::plait.scan_bounds).seen_at = plait.now() and ($1::text::plait.scan_bounds).tenants is not null"
     await advance_bounds(harness, worker)
     while not await harness.sql(moved, worker.bounds()):
@@ -211,13 +211,13 @@ async def have_bounds(harness: Harness, worker: FakeWorker) -> None:
 
 
 async def test_a_tenant_without_marks_gets_its_turn_beside_a_backlog_of_others(harness: Harness) -> None:
-    """It is looked for at intervals, so that a claim does not search between all the tenants that it knows each time."""
+    """The claim searches for such tenants at intervals, so that not every claim searches between all known tenants."""
     worker = await harness.worker()
     await harness.store.tenants.set_tenant("acme")
     await have_bounds(harness, worker)
     await harness.enqueue_many("add", 500)
     [job] = await harness.enqueue_many("add", 1, tenant="acme")
-    assert job not in await claimed(worker, 100), "the same moment: those it knows have enough"
+    assert job not in await claimed(worker, 100), "no interval has passed, and the known tenants have enough jobs"
     await harness.advance(seconds=0.1)
     assert job in await claimed(worker, 100)
 
@@ -236,7 +236,7 @@ async def test_a_tenant_without_marks_is_found_at_once_when_the_others_have_too_
 async def test_a_backlog_of_definitions_that_a_worker_does_not_know_is_not_read_by_every_claim(
     own_harness: Harness, how: str, tenants: int
 ) -> None:
-    """They lie before the jobs that it knows, in the one index of all."""
+    """Their entries come before the known jobs in the shared index."""
     harness, foreign = own_harness, 20_000
     worker = await harness.worker(definitions=["add"])
     claim = worker.claim if how == "cycle" else worker.claim_plainly
@@ -255,8 +255,8 @@ async def test_a_backlog_of_definitions_that_a_worker_does_not_know_is_not_read_
         assert [lease.job_id for lease in await claim(5)] == [job]
         return await _entries(harness, worker) - before
 
-    assert await reads() > foreign, "the first one can't know"
-    deadline = time.monotonic() + 300  # others' transactions on this server may hold up the bounds for a while
+    assert await reads() > foreign, "the first claim has no bounds yet"
+    deadline = time.monotonic() + 300  # other transactions on this server may hold back the bounds for a while
     while await reads() > 100:
         assert time.monotonic() < deadline
     assert await reads() < foreign / 10
@@ -265,7 +265,7 @@ async def test_a_backlog_of_definitions_that_a_worker_does_not_know_is_not_read_
 
 
 async def _entries(harness: Harness, worker: FakeWorker) -> int:
-    """Of the claim's index, by anybody."""
+    """The number of entries of the claim's index that were read, by all sessions."""
     await worker.flush_statistics()
     await harness.store.database.fetchval("select pg_stat_force_next_flush()")
     await harness.sql("select pg_stat_force_next_flush(), pg_stat_clear_snapshot()")
@@ -275,7 +275,7 @@ async def _entries(harness: Harness, worker: FakeWorker) -> int:
 @pytest.mark.parametrize("style", ["SQL, DMY", "German, DMY", "Postgres, MDY", "ISO, DMY"])
 @pytest.mark.parametrize("zone", ["Asia/Kolkata", "America/St_Johns", "Pacific/Apia"])
 async def test_bounds_mean_the_same_in_every_date_style_and_time_zone(harness: Harness, style: str, zone: str) -> None:
-    """In most styles a time's zone is an abbreviation, which is left out or read as another's."""
+    """In most styles the time zone is an abbreviation, which is omitted or parsed as another time zone."""
     bounds = "row(plait.now() - interval '0.123456 s', null, array[plait.uuidv7()], array[1], array[plait.now()])::plait.scan_bounds"
     async with connected(harness.database.admin_url) as connection:
         await connection.execute(
@@ -285,7 +285,7 @@ async def test_bounds_mean_the_same_in_every_date_style_and_time_zone(harness: H
         assert await connection.fetchval("select (plait._parse_scan_bounds($1)).starts[1] = plait.now()", text)
         assert await connection.fetchval("select (plait._parse_scan_bounds($1)).seen_at < plait.now()", text)
     other = await harness.sql("select (plait._parse_scan_bounds($1)).starts[1] = plait.now()", text)
-    assert other, "of another session"
+    assert other, "parsed in another session"
 
 
 async def test_a_worker_in_another_date_style_claims_what_is_there(own_harness: Harness) -> None:

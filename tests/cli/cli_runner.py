@@ -25,13 +25,13 @@ class CliResult:
 
     @property
     def json(self) -> Any:
-        """Without lines of the log: a thread that another test has left behind may write some while this process's output is taken."""
+        """The output parsed as JSON, without log lines: a leftover thread of another test may log while the output is captured."""
         lines = self.out.splitlines()
         return json.loads("\n".join(line for line in lines if not re.match(r"\d{4}-\d\d-\d\d \d\d:", line)))
 
 
 def call(*arguments: object) -> CliResult:
-    """Run one command line in this process. Not for services: uvloop swallows pytest's timeout, and it could hang."""
+    """Run one command line in this process. Don't use it for services: uvloop swallows pytest's timeout, so a test could hang."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = invoke([str(argument) for argument in arguments])
@@ -39,7 +39,7 @@ def call(*arguments: object) -> CliResult:
 
 
 def run(*arguments: object, **environment: str) -> CliResult:
-    """Run one command line in a new process to its end."""
+    """Run one command line in a new process until it exits."""
     ended = subprocess.run(
         [PLAIT, *map(str, arguments)],
         capture_output=True,
@@ -53,7 +53,7 @@ def run(*arguments: object, **environment: str) -> CliResult:
 
 @contextlib.contextmanager
 def started(*arguments: object, **environment: str) -> Iterator["subprocess.Popen[str]"]:
-    """Start a command that keeps running; it is killed at the end of the block."""
+    """Start a command that keeps running. It is killed at the end of the block."""
     process = subprocess.Popen(
         [PLAIT, *map(str, arguments)],
         stdout=subprocess.DEVNULL,
@@ -61,7 +61,7 @@ def started(*arguments: object, **environment: str) -> Iterator["subprocess.Pope
         text=True,
         env=clean_environment() | environment,
         stdin=subprocess.DEVNULL,
-        start_new_session=True,  # so that a signal meets it alone
+        start_new_session=True,  # so that only this process receives a signal
     )
     with process:
         try:
@@ -72,7 +72,7 @@ def started(*arguments: object, **environment: str) -> Iterator["subprocess.Pope
 
 
 def wait_for_line(process: "subprocess.Popen[str]", word: str) -> str:
-    """Read lines until one contains the word; bounded by pytest's timeout."""
+    """Read lines until one contains the word. pytest's timeout limits the wait."""
     assert process.stderr is not None
     read = []
     for line in process.stderr:

@@ -60,7 +60,7 @@ def pid() -> int:
 
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No setting of the developer's, and a sys.path that loading an app may change."""
+    """Unset the developer's settings, and restore sys.path after the test: loading an app changes it."""
     for name in ("PLAIT_DATABASE_URL", "PLAIT_DATA_DIR", "PLAIT_DEBUG", "PLAIT_LOG_LEVEL", "PLAIT_LOG_FORMAT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sys, "path", sys.path[:])
@@ -68,7 +68,7 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def write_app(tmp_path: Path) -> WriteApp:
-    """Write an app's file."""
+    """Write the file of an app."""
 
     def write(text: str = SHOP, name: str = "shop.py") -> Path:
         path = tmp_path / name
@@ -92,7 +92,7 @@ def plait_on(database: TestDatabase) -> RunPlait:
 
 @pytest.fixture
 def real_clock_database(server: TestServer) -> Iterator[TestDatabase]:
-    """A database whose clock runs."""
+    """A database with the real clock."""
     database = asyncio.run(server.create_database(fake_clock=False))
     yield database
     asyncio.run(server.drop_database(database))
@@ -108,7 +108,7 @@ def empty_database(server: TestServer) -> Iterator[TestDatabase]:
 
 @pytest.fixture
 def data_dir() -> Iterator[Path]:
-    """A data directory with a short path that any user may pass."""
+    """A data directory with a short path that any user may traverse."""
     directory = Path(tempfile.mkdtemp(prefix="pl-", dir="/tmp"))
     directory.chmod(0o755)
     yield directory

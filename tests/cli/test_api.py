@@ -76,7 +76,7 @@ def test_dev_prints_a_link_that_signs_in_once(real_clock_database: TestDatabase,
         assert process.wait(120) == 143
     [key] = call("keys", "list", "--url", real_clock_database.url, "--json").json
     assert key["name"] == "plait dev"
-    assert key["revoked_at"] is not None  # it ends with the process that made it
+    assert key["revoked_at"] is not None  # it is revoked when the process that created it exits
 
 
 def test_revoking_a_key_lists_the_keys_that_were_made_with_it(real_clock_database: TestDatabase) -> None:

@@ -1,4 +1,4 @@
-"""`plait bench`: it prints figures and leaves nothing behind."""
+"""`plait bench` prints figures and leaves no data behind."""
 
 import asyncio
 

@@ -14,7 +14,7 @@ CODE: dict[str, Any] = {"name": "sync", "queue": "coded", "max_attempts": 3, "ra
 
 
 def _start_worker(database: TestDatabase) -> list[str]:
-    """As a worker does when it starts; the actions of the audit log so far."""
+    """Register the definition, as a worker does when it starts. Returns the actions in the audit log so far."""
 
     async def define() -> list[str]:
         store = await Store.open(database.url)

@@ -1,4 +1,4 @@
-"""`plait demo` ends without input, prints what happened, and the commands that it suggests work."""
+"""`plait demo` needs no input and prints what happened. The commands that it suggests work."""
 
 import re
 from pathlib import Path

@@ -145,7 +145,7 @@ def test_cancel_retry_cancel(plait_on: RunPlait, job: str) -> None:
     assert plait_on("jobs", "cancel", job, "--reason", "not now").out == f"{job}  canceled\n"
     shown = plait_on("jobs", "show", job).out
     assert "not now" in shown
-    assert plait_on("jobs", "cancel", job).code == 0  # as asked, already
+    assert plait_on("jobs", "cancel", job).code == 0  # already canceled, as requested
     assert plait_on("jobs", "retry", job, "--json").json == [{"id": job, "ok": True, "status": "queued"}]
     again = plait_on("jobs", "retry", job)
     assert (again.code, again.out) == (1, "")

@@ -1,4 +1,4 @@
-"""Load an application from a file or a module; errors if there is none."""
+"""Load an application from a file or a module, and errors if none is found."""
 
 import sys
 from pathlib import Path

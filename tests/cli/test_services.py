@@ -71,7 +71,7 @@ def test_workers_tell_whose_handler_blocks_them(real_clock_database: TestDatabas
     with started("worker", shop, "--url", real_clock_database.url, PLAIT_HEARTBEAT="0.3") as process:
         wait_for_line(process, "event loop blocked by a handler")
         while not (told := call("workers", "--url", real_clock_database.url, "--json").json)[0]["blocked_since"]:
-            pass  # until the next heartbeat; pytest's timeout bounds it
+            pass  # until the next heartbeat; pytest's timeout limits the wait
         assert told[0]["blocked_job"] == job
         shown = call("workers", "--url", real_clock_database.url)
         assert "blocked" in shown.out
@@ -96,7 +96,7 @@ def test_ctrl_c_does_not_wait_for_a_server_that_is_silent(shop: Path) -> None:
             connection, _ = silent.accept()
             with connection:
                 process.send_signal(signal.SIGINT)
-                assert process.wait(8) == 130  # it would give up by itself after 10 s
+                assert process.wait(8) == 130  # the connection attempt would time out after 10 s
 
 
 def test_a_worker_refuses_a_superuser(database: TestDatabase, shop: Path) -> None:
@@ -142,7 +142,7 @@ def wait_until_running(database: TestDatabase, *jobs: str) -> None:
 
 
 def wait_until(database: TestDatabase, job: str, status: str) -> None:
-    """Until the job has the status; pytest's timeout bounds it."""
+    """Wait until the job has this status. pytest's timeout limits the wait."""
     while call("jobs", "show", job, "--url", database.url, "--json").json["status"] != status:
         pass
 

@@ -1,4 +1,4 @@
-"""`plait top`: live on a terminal, once elsewhere; one query per refresh."""
+"""`plait top`: refreshes on a terminal, prints once elsewhere, and runs one query per refresh."""
 
 import asyncio
 import fcntl
@@ -75,7 +75,7 @@ class Terminal:
         self.seen = ""
 
     def until(self, word: str) -> str:
-        """The output from here on, up to the word."""
+        """The output from now on, up to this word."""
         deadline, self.seen = time.monotonic() + 60, ""
         while word not in self.seen:
             assert time.monotonic() < deadline, f"no {word!r} in {self.seen!r}"

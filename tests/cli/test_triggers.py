@@ -13,7 +13,7 @@ from .conftest import RunPlait, WriteApp
 
 
 def lead(database: TestDatabase, *, minutes: float = 0) -> None:
-    """The clock moves on, and a leader looks."""
+    """Advance the clock, and run a leader's duties."""
 
     async def look() -> None:
         await FakeClock(database.admin_url).advance(minutes=minutes)
@@ -119,7 +119,7 @@ def test_what_is_wrong_is_said_before_anything_is_stored(plait_on: RunPlait) -> 
 def test_a_definition_gets_a_schema_and_is_put_out_of_use(
     plait_on: RunPlait, database: TestDatabase, tmp_path: Path
 ) -> None:
-    """S13: a bomb is refused when it is defined."""
+    """S13: a schema that refers to a file is rejected when it is set."""
 
     async def define() -> None:
         store = await Store.open(database.url)

@@ -69,7 +69,7 @@ def test_a_tree_is_drawn(plait_on: RunPlait, order: str) -> None:
     assert re.fullmatch(rf"order {order} waiting \(fan-out\) \d+ms", lines[0])
     assert [line[:8] for line in lines[1:]] == ["├─ item ", "└─ item "]
     child = lines[1].split()[2]
-    assert plait_on("jobs", "tree", child).out.splitlines() == lines  # of whichever of them it is asked
+    assert plait_on("jobs", "tree", child).out.splitlines() == lines  # the same tree for any job of the workflow
     assert [row["depth"] for row in plait_on("jobs", "tree", order, "--json").json] == [0, 1, 1]
     assert plait_on("jobs", "tree", order, "--limit", "1").out.endswith("--limit 10\n")
     assert plait_on("jobs", "tree", str(uuid4())).code == 1
@@ -152,7 +152,7 @@ def test_a_history_is_exported_as_json_that_can_be_replayed(
 ) -> None:
     end_the_children(shop, database, order)
     text = plait_on("jobs", "history", order).out
-    assert asyncio.run(replay(text, shop.jobs["order"])) is None  # it waits for its signal
+    assert asyncio.run(replay(text, shop.jobs["order"])) is None  # the job waits for its signal
     told = json.loads(text)
     assert (told["format"], told["job_id"], told["status"], len(told["children"])) == (1, order, "waiting", 2)
 

@@ -119,7 +119,7 @@ def test_an_error_page_of_something_between_is_an_error_too() -> None:
     with (
         answering(lambda _: page) as server,
         Plait(server.url, "k") as plait,
-        pytest.raises(Refused, match="the server answered 418"),
+        pytest.raises(Refused, match="the server responded with status 418"),
     ):
         plait.get("x")
 

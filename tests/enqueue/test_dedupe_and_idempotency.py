@@ -1,4 +1,4 @@
-"""Dedupe keys: one unfinished job per key. Idempotency keys: one job per request, whatever its outcome."""
+"""Dedupe keys: one unfinished job per key. Idempotency keys: one job per request, regardless of its outcome."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -77,7 +77,7 @@ async def test_every_kind_of_end_frees_the_dedupe_key(harness: Harness, end: End
 
 
 async def test_a_dedupe_key_is_held_while_the_job_is_not_final(harness: Harness) -> None:
-    """Queued, running, between attempts, promoted, snoozed: always the one job."""
+    """An enqueue returns the same job while it is queued, running, between attempts, promoted or snoozed."""
     job = await harness.enqueue("add", dedupe_key="k")
     worker = await harness.worker()
 
@@ -151,7 +151,7 @@ async def test_the_second_of_two_transactions_waits_for_the_first(
 
 
 async def test_many_at_once_with_few_keys_make_few_jobs(harness: Harness) -> None:
-    """Batches that name the keys in different orders do not lock each other out (T48)."""
+    """Batches that name the keys in different orders do not deadlock (T48)."""
     async with asyncio.TaskGroup() as group:
         tasks = [
             group.create_task(
@@ -170,7 +170,7 @@ async def test_many_at_once_with_few_keys_make_few_jobs(harness: Harness) -> Non
 
 
 async def test_a_key_freed_while_somebody_waits_for_it(harness: Harness) -> None:
-    """The job that holds it ends in a transaction that is open: the enqueue waits, and makes a new one."""
+    """The job that holds the key ends in an open transaction. The enqueue waits, and then creates a new job."""
     job = await harness.enqueue("add", dedupe_key="k")
     async with harness.connection() as operator:
         transaction = operator.transaction()
@@ -246,7 +246,7 @@ async def test_within_one_batch_another_payload_is_a_conflict(harness: Harness) 
 
 
 async def test_a_request_that_a_dedupe_key_answered_is_answered_the_same_again(harness: Harness) -> None:
-    """The job that the request asked for was never made: its idempotency key must stand for the older one."""
+    """The request created no job, so its idempotency key must refer to the existing job."""
     old = await harness.enqueue("add", dedupe_key="d")
     assert await harness.enqueue("add", dedupe_key="d", idempotency_key="i") == old
     await harness.cancel(old)
@@ -260,7 +260,7 @@ async def test_in_one_batch_all_answers_name_jobs_that_exist(harness: Harness) -
 
 
 async def test_a_request_that_was_answered_holds_no_dedupe_key(harness: Harness) -> None:
-    """It stands for a job that has ended: the dedupe key is free for others."""
+    """Its idempotency key refers to a final job, so the dedupe key stays free."""
     first = await harness.enqueue("add", idempotency_key="i")
     await harness.cancel(first)
     assert await harness.enqueue("add", idempotency_key="i", dedupe_key="d") == first

@@ -118,7 +118,7 @@ async def test_a_batch_of_old_and_new_makes_the_new(harness: Harness) -> None:
 
 
 async def test_sent_again_when_the_definition_is_inactive_by_now(harness: Harness) -> None:
-    """The job was made, its reply was lost, and an operator closed the definition in between."""
+    """The job was stored, the reply was lost, and an operator deactivated the definition in the meantime."""
     await harness.define("add")
     job = await harness.enqueue("add")
     await harness.store.definitions.set_definition("add", {"active": False})
@@ -132,7 +132,7 @@ async def test_a_job_of_another_definition_is_not_sent_again(harness: Harness) -
 
 
 async def test_another_tenants_id_looks_like_any_bad_id(harness: Harness) -> None:
-    """T128: the answer tells nothing of other tenants."""
+    """T128: the error reveals nothing about other tenants."""
     job = await harness.enqueue("add", tenant="acme")
     with pytest.raises(InvalidId) as clash:
         await harness.enqueue("add", tenant="rival", id=job)
@@ -214,7 +214,7 @@ async def test_one_bad_job_refuses_the_batch(harness: Harness) -> None:
 
 
 async def test_a_payload_may_hold_what_jsonb_refuses(harness: Harness) -> None:
-    """T100: NUL, a lone surrogate and a huge number are JSON; with an idempotency key too."""
+    """T100: NUL, a lone surrogate and a huge number are valid JSON. Also with an idempotency key."""
     payload = '{"nul": "\\u0000", "lone": "\\ud800", "big": 1e999999}'
     for keys in ({}, {"idempotency_key": "k"}):
         job = await harness.enqueue("add", payload=payload, **keys)
@@ -305,7 +305,7 @@ async def test_an_inactive_definition_takes_no_new_jobs_and_runs_the_old(harness
     await harness.store.definitions.set_definition("add", {"active": False})
     with pytest.raises(InactiveDefinition):
         await harness.enqueue("add")
-    await harness.define("add")  # a worker that starts does not open it again: that is an operator's
+    await harness.define("add")  # a worker that starts does not reactivate it: only an operator can
     with pytest.raises(InactiveDefinition):
         await harness.enqueue("add")
     worker = await harness.worker()

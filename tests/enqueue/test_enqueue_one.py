@@ -1,4 +1,4 @@
-"""The fast path for one plain job: the same rows as the general path, which handles everything else."""
+"""The fast path for one job without special options. It stores the same rows as the general path, which handles all other cases."""
 
 from typing import Any
 

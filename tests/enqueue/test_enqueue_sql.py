@@ -32,7 +32,7 @@ async def test_it_answers_with_the_job_that_holds_the_key(harness: Harness) -> N
 
 
 async def test_a_rollback_leaves_nothing_behind(harness: Harness) -> None:
-    """Neither the job nor its keys."""
+    """Neither the job nor its keys are stored."""
     await harness.tenant("acme", max_queued=1)
     sql = "select plait.enqueue('send', tenant => 'acme', dedupe_key => 'd', idempotency_key => 'i')"
     async with harness.connection() as connection:
@@ -110,7 +110,7 @@ async def test_ids_made_in_sql_are_new_and_in_order_of_time(harness: Harness) ->
 
 
 async def test_a_commit_by_a_user_always_notifies(harness: Harness) -> None:
-    """T109: their transaction may end long after the call, and somebody may go to sleep in between."""
+    """T109: the user's transaction may commit long after the call, and a worker may go to sleep in between."""
     heard: list[str] = []
     async with harness.connection() as listener, harness.connection() as user:
         await listener.add_listener("plait", lambda *event: heard.append(event[-1]))

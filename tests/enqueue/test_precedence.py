@@ -1,4 +1,4 @@
-"""The precedence of options: the same for every call that creates a job. It is written in `plait._resolve_options`."""
+"""The precedence of options is the same for every call that creates a job. It is defined in `plait._resolve_options`."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -30,7 +30,7 @@ STEP: Final = SpawnStep(key=KEY, hash="", finished=1)
 
 
 async def enqueue_one(harness: Harness, job: NewJob) -> UUID:
-    if not await harness.store.jobs.enqueue_one(job):  # it has no definition yet: as the SDK does
+    if not await harness.store.jobs.enqueue_one(job):  # the definition does not exist yet: fall back as the SDK does
         await harness.store.jobs.enqueue_many([job])
     return job.id
 
@@ -94,7 +94,7 @@ async def test_the_jobs_own_options_win_over_an_operator_and_an_operator_over_th
     await harness.store.definitions.set_definition("sort", _named(OPERATOR))
     assert await _created(harness, create) == OPERATOR
     assert await _created(harness, create, **_named(OWN)) == OWN
-    for name, own, other in zip(NAMES, OWN, range(3), strict=True):  # each option for itself
+    for name, own, other in zip(NAMES, OWN, range(3), strict=True):  # each option on its own
         expected = [*OPERATOR]
         expected[other] = own
         assert await _created(harness, create, **{name: own}) == tuple(expected)
@@ -137,7 +137,7 @@ async def _created(harness: Harness, create: Create, **options: Any) -> Settings
 
 
 async def _parent(harness: Harness) -> tuple[Lease, Callable[[], Awaitable[bool]]]:
-    queue = f"parents-{new_id()}"  # its own: an earlier parent may have resumed
+    queue = f"parents-{new_id()}"  # a new queue: an earlier parent may have resumed in another queue
     await harness.enqueue("add", queue=queue, max_attempts=PARENT_ATTEMPTS)
     worker = await harness.worker(queues=[queue])
     claimed = await worker.claim_one()

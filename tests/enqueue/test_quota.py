@@ -90,7 +90,7 @@ async def test_setting_a_quota_does_not_wait_for_a_job_that_somebody_holds(harne
 
 
 async def test_sent_again_at_a_full_quota_it_is_the_same_job(harness: Harness) -> None:
-    """The reply to the last one that fitted was lost."""
+    """The reply for the last job within the quota was lost."""
     await harness.tenant("acme", max_queued=1)
     job = await harness.enqueue("add", tenant="acme")
     assert await harness.enqueue("add", tenant="acme", id=job) == job
@@ -124,7 +124,7 @@ async def test_a_retry_needs_room_too(harness: Harness) -> None:
 
 
 async def test_the_quota_holds_among_many_at_once(harness: Harness) -> None:
-    """Count, then insert, let 23 jobs in for a limit of 10."""
+    """A count followed by an insert once admitted 23 jobs with a limit of 10."""
     await harness.tenant("acme", max_queued=10)
 
     async def enqueue() -> bool:

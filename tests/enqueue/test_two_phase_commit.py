@@ -13,7 +13,7 @@ from ..replication import servers
 
 @pytest.fixture
 async def apart() -> AsyncIterator[TestDatabase]:
-    """A database on a server of its own: most have no prepared transactions."""
+    """A database on a separate server, because most servers do not allow prepared transactions."""
     async with servers.alone(max_prepared_transactions="2") as server:
         yield await TestServer(server.url).create_database()
 
@@ -50,7 +50,7 @@ async def test_a_transaction_that_enqueues_can_be_prepared_without_notifications
         await user.execute("select plait.enqueue('add', tenant => 'default')")
         while not heard:
             await listener.fetchval("select 1")
-        assert heard == ["queue default"], "of the second one alone: the setting ends with its transaction"
+        assert heard == ["queue default"], "only the second enqueue notifies: the setting ends with its transaction"
         await listener.close()
     finally:
         await user.close()

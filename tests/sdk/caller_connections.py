@@ -1,4 +1,4 @@
-"""Every kind of connection that `conn=` accepts, behind one interface."""
+"""All connection types that `conn=` accepts, behind one interface."""
 
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -31,7 +31,7 @@ INSERT = "insert into public.orders (id) values (17)"
 
 
 class Transaction:
-    """One transaction of the caller's, on a connection of some kind: enqueue in it, write in it, end it."""
+    """One transaction of the caller, on a connection of any type. Tests enqueue in it, write in it and end it."""
 
     def __init__(self, conn: Any, *, sync: bool, execute: Callable[[str], Any]) -> None:
         self.conn = conn
@@ -39,7 +39,7 @@ class Transaction:
         self._execute = execute
 
     async def write(self) -> None:
-        """A row of the caller's own, in the same transaction."""
+        """Write a row of the caller in the same transaction."""
         done = self._execute(INSERT)
         if not self.sync:
             await done
@@ -54,14 +54,14 @@ class Transaction:
 
 
 class RollBack(Exception):
-    """Leaves the transaction of a test, which then rolls back."""
+    """Raised to leave the transaction of a test, which then rolls back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
     name: str
     begin: Callable[[str], AbstractAsyncContextManager[Transaction]]
-    """Commits when left, rolls back when left by an exception."""
+    """Begin a transaction. It commits at the end of the block, and rolls back after an exception."""
 
 
 @asynccontextmanager
@@ -162,14 +162,14 @@ def _django(choose: Callable[[Any], Any]) -> Callable[[str], Any]:
 
 @contextmanager
 def django_on(url: str) -> Iterator[Any]:
-    """Django's connections, its default one led to `url`."""
+    """Django's connections. The default connection uses `url`."""
     parts = conninfo_to_dict(url)
     names = {"NAME": "dbname", "USER": "user", "HOST": "host", "PORT": "port"}
     database = {"ENGINE": "django.db.backends.postgresql", **{key: parts.get(name, "") for key, name in names.items()}}
     if not settings.configured:
         settings.configure(DATABASES={"default": database}, USE_TZ=True)
         django.setup()
-    # Its connections refuse to be used in a thread that runs a loop, and these tests run on one.
+    # Django refuses to use a connection in a thread that runs an event loop, as these tests do.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     connections["default"].close()
     del connections["default"]

@@ -26,7 +26,7 @@ async def app(database: TestDatabase) -> AsyncIterator[Plait]:
 
 @pytest.fixture
 def drain() -> Drain:
-    """Run a worker until nothing is left that can be claimed now."""
+    """Run a worker until no job can be claimed."""
 
     async def drain(app: Plait) -> None:
         await Worker(app, once=True).run(Stop())
@@ -36,10 +36,10 @@ def drain() -> Drain:
 
 @pytest.fixture
 async def client_url(database: TestDatabase) -> str:
-    """An application's own login, which has the role plait_client and nothing else."""
+    """The login of an application, with only the role plait_client."""
     connection = await asyncpg.connect(database.admin_url)
     try:
-        # Roles belong to the server: tests that run at the same time share this one.
+        # Roles belong to the server, so concurrent tests share this role.
         await connection.execute("select pg_advisory_lock(hashtext('plait tests: client'))")
         if not await connection.fetchval("select exists (select from pg_roles where rolname = $1)", CLIENT):
             await connection.execute(f"create role {CLIENT} login in role plait_client")

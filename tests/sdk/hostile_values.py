@@ -34,7 +34,7 @@ class Opaque:
 
 
 class Hostile:
-    """Claims to be a model, and fails when it is asked for itself."""
+    """An object that looks like a model, but whose `model_dump` fails."""
 
     def model_dump(self, **_: Any) -> Any:
         raise BaseError("no dump")

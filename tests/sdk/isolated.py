@@ -17,10 +17,10 @@ def returns(index: int) -> Any:
 
 @app.job(isolation="process", retries=0)
 def raises(index: int) -> None:
-    raise ERRORS[index]()  # noqa: RSE102 - it makes an exception; it is none
+    raise ERRORS[index]()  # noqa: RSE102 - a function that returns an exception
 
 
 def app_on(url: str) -> Plait:
-    """The app, led to the database of a test."""
+    """The app, connected to the database of a test."""
     app.target = type(app.target)(url)
     return app

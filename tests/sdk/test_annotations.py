@@ -1,4 +1,4 @@
-"""Unions, discriminated unions and generic types are decoded to the same types. Types that can't be are rejected at the definition."""
+"""Unions, discriminated unions and generic types are decoded to the same types. Types that can't be decoded are rejected at the definition."""
 
 import functools
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 import msgspec
 import pydantic
 import pytest
-from typing_extensions import TypedDict  # pydantic wants it before Python 3.12
+from typing_extensions import TypedDict  # pydantic requires it before Python 3.12
 
 from plait import Plait
 from plait.model.errors import InvalidArguments, InvalidDefinition, InvalidResult
@@ -78,7 +78,7 @@ class Y(TypedDict):
 
 
 class Opaque:
-    """Nobody can read it from JSON."""
+    """A type that can't be decoded from JSON."""
 
 
 class Zoo(msgspec.Struct):

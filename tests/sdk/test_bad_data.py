@@ -1,4 +1,4 @@
-"""Bad data (F19, T65, T66, T100, T101): an enqueue works or is rejected with a reason, a job ends with a reason, the worker survives."""
+"""Bad data (F19, T65, T66, T100, T101): an enqueue succeeds or is rejected with a reason, a job ends with a reason, and the worker survives."""
 
 import asyncio
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Case:
     thing: Any
 
     def __repr__(self) -> str:
-        return f"<{self.kind} {shown(self.thing)}>"  # a failing test shows it: the thing itself may not let itself be shown
+        return f"<{self.kind} {shown(self.thing)}>"  # shown if a test fails: the value's own repr may fail
 
 
 cases = st.lists(
@@ -50,12 +50,12 @@ def bounded(rounds: int) -> settings:
     return settings(
         max_examples=rounds, deadline=None, derandomize=True, database=None,
         suppress_health_check=list(HealthCheck),
-        verbosity=Verbosity.quiet,  # it would show the values; the assertion shows what can be shown
+        verbosity=Verbosity.quiet,  # hypothesis would print the values, whose repr may fail
     )  # fmt: skip
 
 
 class Bench:
-    """An app whose jobs take, return and raise whatever a test has on the table."""
+    """An app whose jobs take, return and raise the values in `table`."""
 
     def __init__(self, app: Plait) -> None:
         self.app = app
@@ -84,7 +84,7 @@ class Bench:
         self.echo, self.returns, self.raises = echo, [returns, returns_in_a_thread], [raises, raises_in_a_thread]
 
     async def check(self, crowd: list[Case]) -> None:
-        """Ask for all of it at once, run it, and look at how each ended."""
+        """Enqueue a job for each case, run them, and check each outcome."""
         self.table = [case.thing for case in crowd]
         asked: list[tuple[str, Any, Handle[Any]]] = []
         faults: list[str] = []
@@ -124,7 +124,7 @@ def _round_trips(thing: Any, row: JobRow, result: Any) -> bool:
 
 
 def _is_told(kind: str, row: JobRow) -> bool:
-    """Whether the job ended as its kind of bad data should, and says why."""
+    """Whether the job ended as expected for its bad data, and reports the reason."""
     match kind, row.status:
         case "result", Status.FAILED:
             return row.reason == "bad_result" and bool(row.error)
@@ -143,7 +143,7 @@ def bench(app: Plait) -> Bench:
 
 async def test_each_known_nasty_thing_ends_with_a_reason(bench: Bench) -> None:
     await bench.check([Case("argument", value) for value in FIXED])
-    await bench.check([Case("result", value) for value in FIXED for _ in range(2)])  # on the loop, and in a thread
+    await bench.check([Case("result", value) for value in FIXED for _ in range(2)])  # on the loop and in a thread
     await bench.check([Case("error", make) for make in ERRORS for _ in range(2)])
 
 
@@ -214,7 +214,7 @@ async def test_payloads_that_sql_put_there_end_with_a_reason(app: Plait, drain: 
 
 
 async def everything_reads(app: Plait) -> None:
-    """Nothing that lists, explains or counts stumbles over what is stored."""
+    """Check that functions that list, explain or count jobs can read all stored values."""
     store = await app.store()
     jobs = store.jobs
     for row in await jobs.list_jobs(limit=1000):

@@ -1,4 +1,4 @@
-"""An open transaction locks what an enqueue needs: other enqueues of the process continue, and this one fails in time."""
+"""An open transaction locks a row that an enqueue needs: other enqueues of the process continue, and the blocked enqueue times out."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -16,7 +16,7 @@ from plait.testing import TestDatabase
 from ..waiting import eventually
 
 BOUND_S = 60.0
-"""For a broken program: without a bound of its own the wait would never end."""
+"""A timeout that detects a broken program, in which a wait would never end."""
 
 Transaction = Callable[[], AbstractAsyncContextManager[asyncpg.Connection]]
 
@@ -32,7 +32,7 @@ def work(app: Plait) -> Job[[int], int]:
 
 @pytest.fixture
 def transaction(database: TestDatabase) -> Transaction:
-    """A transaction of the user's own, open until the end of the block."""
+    """A user's transaction, open until the end of the block."""
 
     @asynccontextmanager
     async def transaction() -> AsyncIterator[asyncpg.Connection]:
@@ -48,7 +48,7 @@ def transaction(database: TestDatabase) -> Transaction:
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody gives up because the machine is slow."""
+    """Raise the maximum wait, so that no enqueue times out on a slow machine."""
     monkeypatch.setattr(enqueuer, "MAX_WAIT_S", BOUND_S)
 
 
@@ -60,7 +60,7 @@ def impatient(patience: None, monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_who_holds_a_key_in_a_transaction_can_enqueue_beside_it(
     work: Job[[int], int], transaction: Transaction
 ) -> None:
-    """The flusher of the process waited for the transaction, and its owner for the flusher, for ever."""
+    """Previously the process's flusher waited for the transaction, and the owner of the transaction waited for the flusher: a deadlock."""
     async with asyncio.timeout(BOUND_S), asyncio.TaskGroup() as group, transaction() as user:
         first = await work.options(conn=user, dedupe_key="cart 7").enqueue(1)
         second = group.create_task(work.options(dedupe_key="cart 7").enqueue(2))
@@ -129,7 +129,7 @@ async def test_a_sync_caller_is_told_too(work: Job[[int], int], transaction: Tra
 async def test_a_transaction_waits_for_anothers_key_with_a_bound(
     work: Job[[int], int], transaction: Transaction
 ) -> None:
-    """The session's own lock_timeout holds where it is shorter, and is left as it was."""
+    """A shorter lock_timeout of the session applies, and the session's value is not changed."""
     async with asyncio.timeout(BOUND_S), transaction() as one, transaction() as other:
         await work.options(conn=one, dedupe_key="k").enqueue(1)
         await other.execute("set local lock_timeout = '1s'")
@@ -185,7 +185,7 @@ async def test_a_caller_that_stops_waiting_for_a_key_leaves_no_job(
             waiting = asyncio.ensure_future(work.options(dedupe_key="k").enqueue(2))
             await _blocked(user)
             waiting.cancel()
-            await _free(user)  # else the statement that is under way may still store it
+            await _free(user)  # otherwise the statement in progress may still store the job
             await user.execute("select plait.cancel(job_id) from plait.dedupe")
         handle = await work.options(dedupe_key="k").enqueue(3)
     assert (await handle.info()).payload == '{"x":3}'
@@ -201,7 +201,7 @@ async def test_chains_wait_for_a_key_without_a_connection(
         await _blocked(user)
         await asyncio.gather(*(work.enqueue(n) for n in range(20)))
     handles = [outcome for task in chained if isinstance(outcome := task.result(), list)]
-    assert all(one[0].id == first.id for one in handles)  # the others gave up on a slow machine
+    assert all(one[0].id == first.id for one in handles)  # the others timed out on a slow machine
 
 
 async def _outcome(chained: Awaitable[list[Handle[Any]]]) -> list[Handle[Any]] | Busy:
@@ -212,7 +212,7 @@ async def _outcome(chained: Awaitable[list[Handle[Any]]]) -> list[Handle[Any]] |
 
 
 async def _blocked(user: asyncpg.Connection) -> None:
-    """Until a statement of another connection waits for this transaction."""
+    """Wait until a statement of another connection waits for this transaction."""
     await eventually(lambda: _someone_waits(user), what="a wait for the transaction")
 
 

@@ -86,7 +86,7 @@ VALUES: list[tuple[Any, Any]] = [
     (bytes, b"\x00\xff"),
     (None, None),
     (datetime, MOMENT),
-    (datetime, datetime(2030, 1, 2)),  # noqa: DTZ001 - a naive one stays naive
+    (datetime, datetime(2030, 1, 2)),  # noqa: DTZ001 - a naive datetime stays naive
     (date, date(2030, 1, 2)),
     (timedelta, timedelta(minutes=3, microseconds=7)),
     (UUID, UUID_1),
@@ -139,7 +139,7 @@ def test_a_default_applies_where_nothing_was_given() -> None:
         "b": None,
         "c": None,
         "e": 5,
-    }  # d: its own default applies in the call
+    }  # d is omitted: its default applies in the call
     assert codec.decode_payload(codec.encode_call((1, None), {"c": [2], "e": {"x": 1}})) == {
         "a": 1,
         "b": None,

@@ -1,4 +1,4 @@
-"""`conn=`: an enqueue is part of the caller's own transaction, with every supported library."""
+"""`conn=`: an enqueue is part of the caller's transaction, with every supported library."""
 
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -31,7 +31,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
 @pytest.fixture
 async def shop(app: Plait) -> Plait:
-    """An app with one job: it doubles a number."""
+    """An app with one job, which doubles a number."""
 
     @app.job
     async def double(number: int) -> int:

@@ -1,4 +1,4 @@
-"""Enqueues that share a statement, and those whose reply is lost."""
+"""Enqueues that share a statement, and enqueues whose reply is lost."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -42,7 +42,7 @@ Send = Callable[..., Awaitable[dict[UUID, UUID]]]
 
 
 class Statements:
-    """Sees each statement of an enqueuer; `fail` is asked before and after it."""
+    """Records the size of each statement of an enqueuer. `gate` blocks statements, and `lose_replies` loses replies."""
 
     def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         self.sizes: list[int] = []
@@ -96,7 +96,7 @@ async def test_a_bad_one_in_the_crowd_fails_alone(work: Job[[int], int], store: 
     assert [type(error) for error in failed] == [InvalidId]
     assert results[77] is failed[0]
     assert await queued(store) == 201
-    assert len(statements.sizes) < 25, "they were halved, not sent one by one"
+    assert len(statements.sizes) < 25, "batches were halved, not sent one by one"
 
 
 async def test_a_quota_is_used_up_to_its_last_place(work: Job[[int], int], store: Store) -> None:
@@ -177,7 +177,7 @@ async def test_an_enqueue_survives_the_end_of_its_connection(
     assert await queued(store) == 1
 
 
-@pytest.mark.usefixtures("store")  # connected before the first blow: an app that cannot connect says so at once
+@pytest.mark.usefixtures("store")  # connect first: an app that can't connect raises immediately
 async def test_enqueues_survive_the_end_of_all_connections(work: Job[[int], int], admin: asyncpg.Connection) -> None:
     for round_number in range(10):
         async with asyncio.TaskGroup() as group:
@@ -251,7 +251,7 @@ async def test_many_parts_are_one_transaction(work: Job[[int], int], store: Stor
 async def test_many_parts_whose_reply_is_lost_are_stored_once(
     work: Job[[int], int], store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """T111: the whole of it is sent again, with the same ids."""
+    """T111: all parts are sent again, with the same ids."""
     send, replies = store.jobs.enqueue_parts, iter(["lost", "kept"])
 
     async def enqueue_parts(parts: Iterator[list[NewJob]]) -> None:
@@ -283,6 +283,6 @@ async def test_a_plain_job_goes_the_short_way_and_a_lost_reply_makes_no_second_o
     await work.enqueue(1)
     assert statements.sizes == []
     handle = await work.enqueue(2)
-    assert statements.sizes == [1], "it was there already, which only the long way can tell"
+    assert statements.sizes == [1], "the job was already stored, which only the general path detects"
     assert (await handle.info()).payload == '{"x":2}'
     assert await queued(store) == 2

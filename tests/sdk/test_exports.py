@@ -9,7 +9,7 @@ import plait
 
 
 def test_every_exported_name_is_there_and_others_are_not() -> None:
-    names: list[str] = getattr(plait, "__all__")  # noqa: B009 - made on first use, so no type checker knows it
+    names: list[str] = getattr(plait, "__all__")  # noqa: B009 - created on first use, so type checkers don't know it
     assert {"Plait", "Job", "Handle", "PlaitError", "call", "fan_out", "sleep"} <= set(names)
     for name in names:
         assert getattr(plait, name).__module__.startswith("plait.")
@@ -24,7 +24,7 @@ def test_a_star_import_has_the_interface_and_no_more() -> None:
 
 
 def test_an_import_of_the_package_loads_nothing_else() -> None:
-    """The command line imports it first, and must start quickly."""
+    """The command line imports the package first, and must start quickly."""
     code = (
         "import plait, sys; print([m for m in ('asyncpg', 'msgspec', 'pydantic', 'plait.sdk.app') if m in sys.modules])"
     )

@@ -51,7 +51,7 @@ async def test_every_option_reaches_the_job(app: Plait, database: TestDatabase) 
     assert handle.id == row.id == job_id
     assert (row.tenant_id, row.queue, row.priority, row.max_attempts, row.timeout_s) == (acme, "fast", -3, 10, 5)
     assert (row.dedupe_key, row.idempotency_key, row.limit_key, row.correlation_id) == ("d", "i", "l", "c")
-    assert (row.status, row.scheduled_for) == (Status.SCHEDULED, now + timedelta(hours=2)), "the later of the two"
+    assert (row.status, row.scheduled_for) == (Status.SCHEDULED, now + timedelta(hours=2)), "the later of the two times"
 
 
 async def test_what_is_not_said_is_as_the_definition_says_and_a_zero_is_a_zero(app: Plait) -> None:

@@ -1,4 +1,4 @@
-"""Use of an app from sync code, threads, several loops and after a fork; closed and opened again."""
+"""Use of an app from sync code, threads, several event loops and after a fork, and after it was closed."""
 
 import asyncio
 import sys
@@ -63,7 +63,7 @@ async def test_many_threads_share_one_app(app: Plait, work: Job[[int], int]) -> 
     ready = threading.Barrier(16)
 
     def use(n: int) -> object:
-        ready.wait(30)  # all of them at once: also the first use, which makes the thread that serves them
+        ready.wait(30)  # all threads at once, including the first use, which starts the app's loop thread
         return work.enqueue_sync(n).id
 
     with ThreadPoolExecutor(16) as pool:
@@ -148,7 +148,7 @@ app.close_sync()
 
 
 async def test_a_fork_gets_a_way_in_of_its_own(database: TestDatabase, app: Plait) -> None:
-    """Pre-forking servers load the app, and then fork."""
+    """Pre-forking servers load the app before they fork."""
     command = (sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKING, database.url)
     process = await asyncio.create_subprocess_exec(*command)
     assert await asyncio.wait_for(process.wait(), 180) == 0

@@ -1,4 +1,4 @@
-"""A call with a wrong value raises an error of plait at once, with the accepted and the given value."""
+"""A call with an invalid value immediately raises one of plait's errors, with the accepted and the given value."""
 
 from collections.abc import Callable
 from typing import Any
@@ -32,7 +32,7 @@ BAD_NAMES: list[Any] = [5, None, "", "x" * 500, "a\0b", b"x"]
 
 @pytest.fixture
 def handle() -> Handle[Any]:
-    """Of an app that never connects."""
+    """A handle of an app that never connects."""
     return Plait("postgresql://nowhere.invalid/plait").handle(uuid4())
 
 

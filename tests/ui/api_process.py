@@ -1,4 +1,4 @@
-"""`python -m tests.ui.api_process URL PORT DIRECTORY`: the API in a process of its own, with the web UI's files of a directory."""
+"""`python -m tests.ui.api_process URL PORT DIRECTORY`: the API in a separate process, with the web UI's files from a directory."""
 
 import asyncio
 import sys

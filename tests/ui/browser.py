@@ -1,4 +1,4 @@
-"""A real browser with the real API: signed in, and watched for errors."""
+"""A real browser that uses the real API, signed in, and monitored for errors."""
 
 import os
 import re
@@ -27,12 +27,12 @@ FLAGS: Final = (
     "--disable-sync",
 )
 PATIENCE_MS: Final = 60_000
-"""For a broken page: what is there is found at once, and a busy machine takes its time."""
+"""The timeout of expectations. It detects a broken page and is long enough for a busy machine."""
 expect.set_options(timeout=PATIENCE_MS)
 
 
 class NoBrowser(Exception):
-    """There is neither Chromium nor Chrome here: `scripts/browser` finds or installs one."""
+    """Neither Chromium nor Chrome is installed: `scripts/browser` finds or installs one."""
 
 
 @asynccontextmanager
@@ -47,7 +47,7 @@ async def browsing() -> AsyncIterator[Browser]:
 
 
 class Visitor:
-    """Opens pages as whoever the test says, and remembers what went wrong in them."""
+    """Opens pages with the role that the test names, and records errors in them."""
 
     def __init__(self, harness: Harness, browser: Browser, site: str) -> None:
         self.harness = harness
@@ -68,8 +68,8 @@ class Visitor:
         size: tuple[int, int] = (1280, 800),
         at: datetime | None = None,
     ) -> Page:
-        """A page of a new browser context at `path`: signed in with this role, or, for None, not at all. `at`: what time the browser takes it to be;
-        its clock stands still then, and how old things are does not depend on how fast the page is."""
+        """A page of a new browser context at `path`, signed in with this role. With None, it is not signed in. `at`: freeze the browser's clock at this
+        time, so that displayed ages do not depend on the speed of the page."""
         context = await self._browser.new_context(
             base_url=self.site,
             color_scheme="dark" if theme == "dark" else "light",
@@ -92,7 +92,7 @@ class Visitor:
         return page
 
     async def session(self, role: Role | str, *, tenant: str = "default", key: UUID | None = None) -> str:
-        """A session's cookie, as signing in would have set it."""
+        """The cookie of a new session, as set by a sign-in."""
         store = self.harness.store
         if key is None:
             key, _ = await new_key(store, role, await self.harness.tenant(tenant))
@@ -101,7 +101,7 @@ class Visitor:
         return token
 
     def watch(self, page: Page) -> None:
-        """Any error in the console, of the content security policy, or that nobody caught, fails the test."""
+        """Record errors: console errors, violations of the content security policy and uncaught exceptions. Any of them fails the test."""
 
         def said(message: ConsoleMessage) -> None:
             if message.type == "error":

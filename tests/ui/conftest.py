@@ -6,14 +6,14 @@
         await page.get_by_role("button", name="Cancel job").click()
         await expect(page.get_by_text("canceled")).to_be_visible()
 
-- `harness` is the common one (tests/harness.py), over a separate database. Its clock stands at the moment at which the test began, so
-  that it agrees with the browser's; `harness.advance` moves it.
+- `harness` is the shared harness (tests/harness.py), over a separate database. Its clock is frozen at the time when the test began, so
+  that it agrees with the browser's clock. `harness.advance` advances it.
 - `visit(role, path, tenant=…, theme="dark" | "light")` returns a Playwright page. An error in the console, a violation of the content
-  security policy, an uncaught exception or a browser dialog fails the test at its end; `visit.forgive(pattern)` allows one that
+  security policy, an uncaught exception or a browser dialog fails the test at its end. `visit.forgive(pattern)` ignores an error that
   the test provokes.
-- `site` is the URL of the API and the UI. No leader and no worker run: call `harness.worker()`, `harness.promote()` instead.
-- Live updates arrive through the real stream within half a second: `expect(…)` waits for them; never reload, never sleep.
-- All tests here share one event loop (and so one browser): nothing needs to be marked.
+- `site` is the URL of the API and the UI. No leader and no worker is running: call `harness.worker()` and `harness.promote()` instead.
+- Live updates arrive through the real stream within half a second. `expect(…)` waits for them, so never reload or sleep.
+- All tests in this folder share one event loop and one browser. No markers are needed.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def ui_database(server: TestServer) -> Iterator[TestDatabase]:
-    """Of their own: the API that serves it works in it all the time."""
+    """A separate database for the UI tests, because their API uses it all the time."""
     database = run_in_thread(server.create_database())
     yield database
     run_in_thread(server.drop_database(database))
@@ -59,7 +59,7 @@ def site(ui_database: TestDatabase) -> Iterator[str]:
 async def harness(ui_database: TestDatabase) -> AsyncIterator[Harness]:
     harness = await Harness.open(ui_database)
     await harness.empty()
-    await harness.sql("update plait_test.clock set at = clock_timestamp()")  # clock: the browser's is the machine's
+    await harness.sql("update plait_test.clock set at = clock_timestamp()")  # clock: as in the browser
     yield harness
     await harness.check()
     await harness.close()

@@ -1,4 +1,4 @@
-"""A deployment of the API: a real process that a test stops, starts and replaces by another build, always on the same port."""
+"""A deployment of the API: a real process that a test stops, starts and replaces with another build, always on the same port."""
 
 import asyncio
 import re
@@ -33,14 +33,14 @@ class Deployment:
         await eventually(self._answers, what="the API's answer")
 
     async def stop(self) -> None:
-        """Stop it, if it runs."""
+        """Stop the process if it is running."""
         if self._process is not None:
             self._process.terminate()
             await self._process.wait()
             self._process = None
 
     async def redeploy(self) -> None:
-        """Replace it by a build whose files all have other names."""
+        """Replace the process with a build in which all files have other names."""
         await self.stop()
         self._builds += 1
         self._built = renamed(BUILT, self._directory / f"build-{self._builds}", mark=f"-{self._builds}")
@@ -52,7 +52,7 @@ class Deployment:
 
     async def _answers(self) -> bool:
         assert self._process is not None
-        assert self._process.returncode is None, "the API has ended"
+        assert self._process.returncode is None, "the API process exited"
         try:
             return await self.build() != ""
         except httpx.TransportError:
@@ -60,7 +60,7 @@ class Deployment:
 
 
 def renamed(built: Path, target: Path, *, mark: str) -> Path:
-    """A copy of the web UI's files in which each asset has another name, as after a change of all sources."""
+    """Copy the web UI's files and rename each asset, as after a change of all sources."""
     shutil.copytree(built, target)
     assets = sorted((target / "assets").iterdir())
     names = {path.name: f"{path.stem}{mark}{path.suffix}" for path in assets}

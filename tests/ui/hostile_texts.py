@@ -1,4 +1,4 @@
-"""Texts that would execute in a page that took them for HTML, a script or a style (T130, S14)."""
+"""Texts that would execute in a page that treated them as HTML, a script or a style (T130, S14)."""
 
 MARK = "window.__ran = true"
 

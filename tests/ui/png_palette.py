@@ -1,4 +1,4 @@
-"""Smaller screenshots: pages have few colours, so with a palette of 256 a PNG has a third of the size."""
+"""Smaller screenshots: pages have few colours, so a palette of 256 colours reduces a PNG to a third of its size."""
 
 import struct
 import zlib
@@ -9,7 +9,7 @@ SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def with_palette(picture: bytes) -> bytes:
-    """A PNG of 8-bit RGB or RGBA, as a browser makes it, with its 256 commonest colours; the others become the nearest of them."""
+    """Convert an 8-bit RGB or RGBA PNG, as a browser writes it, to a palette of its 256 most common colours. Other colours become the nearest of them."""
     chunks = dict(_chunks(picture))
     width, height, depth, kind = struct.unpack(">IIBB", chunks[b"IHDR"][:10])
     size = {2: 3, 6: 4}[kind]
@@ -31,7 +31,7 @@ def with_palette(picture: bytes) -> bytes:
 
 
 def _chunks(picture: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Its parts; those of the picture itself as one."""
+    """The chunks of a PNG. All image data is returned as one chunk."""
     at, pixels = len(SIGNATURE), b""
     while at < len(picture):
         [length] = struct.unpack(">I", picture[at : at + 4])
@@ -46,7 +46,7 @@ def _chunk(name: bytes, data: bytes) -> bytes:
 
 
 def _lines(raw: bytes, length: int, size: int) -> Iterator[bytes]:
-    """Each line as its bytes are, without the filter that it was written with."""
+    """The bytes of each line, with its filter removed."""
     above = bytearray(length)
     for begin in range(0, len(raw), length + 1):
         kind, line = raw[begin], bytearray(raw[begin + 1 : begin + 1 + length])

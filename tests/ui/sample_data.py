@@ -1,4 +1,4 @@
-"""Sample data of a small company: a day of jobs, some of them unfinished. For screenshots."""
+"""Sample data for screenshots: a day of jobs of a small company, some of them unfinished."""
 
 import random
 from datetime import datetime, timedelta
@@ -32,7 +32,7 @@ STEP = timedelta(minutes=30)
 
 
 async def add_sample_data(harness: Harness, *, stretches: int = 46, seed: int = 7) -> dict[str, str]:
-    """Fill the database; returns ids for pages to show."""
+    """Fill the database. Returns ids for the pages of the screenshots."""
     chance = random.Random(seed)
     await harness.tenant("acme", name="Acme", time_zone="Europe/Berlin")
     await harness.tenant("globex", name="Globex", weight=2)
@@ -51,7 +51,7 @@ async def add_sample_data(harness: Harness, *, stretches: int = 46, seed: int = 
     await worker.heartbeat()
     found = await _under_way(harness, worker, chance) | {"workflow": flow} | await sample_workflows.makers(harness)
     await harness.sql("update plait_test.clock set at = $1", end)
-    # As the leader would have: its own way waits for others' transactions on the same server.
+    # Count as the leader does, but without its wait for other transactions on the same server.
     await harness.sql("select plait._count_minutes($1, $2)", end - STEP * stretches - STEP, end + STEP)
     await harness.count_failures()
     errors = (await harness.store.failures.list_failures(all_tenants=True, limit=1000)).rows
@@ -89,7 +89,7 @@ async def _half_an_hour(harness: Harness, worker: FakeWorker, chance: random.Ran
 
 
 def _id_of(at: datetime, chance: random.Random) -> UUID:
-    """An id as it would have been made then: lists and charts go by it."""
+    """An id with the timestamp `at`: lists and charts use the time in the id."""
     return UUID(
         int=int(at.timestamp() * 1000) << 80 | 7 << 76 | chance.getrandbits(12) << 64 | 2 << 62 | chance.getrandbits(62)
     )
@@ -126,7 +126,7 @@ async def _under_way(harness: Harness, worker: FakeWorker, chance: random.Random
             await worker.fail(lease, "TimeoutError: region 7 did not answer", permanent=True)
         else:
             await worker.succeed(lease, {"rows": chance.randint(100, 900)})
-    # something that fails for good, after some attempts
+    # a job that exhausts its attempts
     job = await harness.enqueue(
         "mail.deliver", tenant="acme", queue="mail", max_attempts=2, payload={"to": "ada@example.com", "invoice": 4711}
     )
@@ -136,14 +136,14 @@ async def _under_way(harness: Harness, worker: FakeWorker, chance: random.Random
         await harness.advance(seconds=40)
         await harness.promote()
     found["failed"] = str(job)
-    # something that runs and writes
+    # a running job with output
     job = await harness.enqueue(
         "search.reindex", tenant="acme", priority=1, payload={"index": "orders", "big": 12345678901234567890}
     )
     lease = await worker.claim_one(queue="default")
     await worker.progress(lease, {"done": 800, "total": 1200, "stdout": OUTPUT, "stderr": "warning: 3 rows skipped\n"})
     found["running"] = str(lease.job_id)
-    # waiting jobs
+    # queued and scheduled jobs
     for number in range(14):
         await harness.enqueue("crm.sync", tenant=chance.choice(("acme", "globex")), payload={"page": number})
     await harness.enqueue("report.nightly", tenant="acme", delay_s=5400.0, payload={"day": "2026-11-15"})

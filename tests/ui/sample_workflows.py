@@ -28,7 +28,7 @@ SCHEMA: dict[str, Any] = {
 
 
 async def workflow(harness: Harness, chance: random.Random) -> str:
-    """A report: some steps, forty regions of which some fail or back off, and invoices below one of them; the last still run."""
+    """A report workflow: some steps, forty regions of which some fail or are in backoff, and invoices as children of one region. The last regions still run."""
     for name in (REGION, INVOICE):
         await harness.define(name, queue="regions")
     worker = await harness.worker(

@@ -1,7 +1,7 @@
-"""`make screenshots`: each page, dark and light, with sample data, into docs/images/ui.
+"""`make screenshots`: take a screenshot of each page, dark and light, with sample data, in docs/images/ui.
 
-.venv/bin/python -m tests.ui.screenshots                  all of them
-.venv/bin/python -m tests.ui.screenshots jobs job         only these; --to DIR writes them elsewhere
+.venv/bin/python -m tests.ui.screenshots                  all pages
+.venv/bin/python -m tests.ui.screenshots jobs job         only these pages; --to DIR sets another directory
 """
 
 import argparse
@@ -60,7 +60,7 @@ async def main(names: Sequence[str], target: Path) -> None:
             harness = await Harness.open(database)
             await harness.sql(
                 "update plait_test.clock set at = clock_timestamp()"
-            )  # clock: the browser's is the machine's
+            )  # clock: the browser uses the machine's clock
             ids = await add_sample_data(harness)
             async with browsing() as browser:
                 visit = Visitor(harness, browser, site)
@@ -83,7 +83,7 @@ async def main(names: Sequence[str], target: Path) -> None:
 
 
 async def settled(page: Page, *, pause_ms: float = 300) -> None:
-    """Until it shows what it has, and what comes after it."""
+    """Wait until the page has loaded and settled."""
     await page.locator("h1").first.wait_for()
     await page.locator(".spinner").first.wait_for(state="hidden")
     await page.wait_for_timeout(pause_ms)

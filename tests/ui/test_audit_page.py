@@ -54,7 +54,7 @@ async def test_entries_are_found_by_actor_action_and_object(harness: Harness, vi
 
 
 async def test_a_long_audit_goes_on_as_one_scrolls(harness: Harness, visit: Visitor) -> None:
-    await harness.sql(  # ids from new_id(): those of plait.uuidv7() have no order within a millisecond
+    await harness.sql(  # ids from new_id(): ids from plait.uuidv7() have no order within a millisecond
         "insert into plait.audit (id, tenant_id, at, actor, action, object, detail)"
         " select id, $1, plait.now(), 'key x', 'job.cancel', 'n ' || n, '{}' from unnest($2::uuid[]) with ordinality as t (id, n)",
         await harness.tenant(),

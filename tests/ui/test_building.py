@@ -1,4 +1,4 @@
-"""The build of the UI: repeated after changes, with an error if it is not possible."""
+"""The build of the UI: it is repeated after changes, and fails with an error if its tools are missing."""
 
 import importlib.util
 import re
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def ui(tmp_path: Path) -> ModuleType:
-    """scripts/ui.py, over sources and a target of the test's own."""
+    """scripts/ui.py, with sources and a target directory of the test."""
     spec = importlib.util.spec_from_file_location("ui", ROOT / "scripts" / "ui.py")
     assert spec is not None
     assert spec.loader is not None

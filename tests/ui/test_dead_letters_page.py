@@ -1,4 +1,4 @@
-"""The dead letters page: grouped by cause, and redriven at a rate."""
+"""The dead letters page: jobs grouped by error, and redriven at a limited rate."""
 
 from uuid import UUID
 
@@ -12,7 +12,7 @@ from .hostile_texts import EVERYTHING, RAN
 async def _bury(
     harness: Harness, error: str, count: int = 1, *, definition: str = "add", tenant: str = "default"
 ) -> list[UUID]:
-    """Jobs whose only attempt has failed."""
+    """Create dead letters: jobs whose only attempt failed."""
     worker = await harness.worker()
     jobs = await harness.enqueue_many(definition, count, tenant=tenant, max_attempts=1)
     for number, lease in enumerate(await worker.claim(count)):

@@ -1,4 +1,4 @@
-"""Details that an operator relies on: what failed, whose it is, what a reason names, and what a list leaves out."""
+"""Details that an operator relies on: the error of a failed job, the tenant of each object, links in a reason, and the author of a pause."""
 
 import re
 

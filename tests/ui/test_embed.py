@@ -37,7 +37,7 @@ def elsewhere() -> Iterator[str]:
             self.wfile.write(HOST)
 
         def log_message(self, *_: Any) -> None:
-            """Quiet."""
+            """Don't log."""
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
@@ -49,7 +49,7 @@ def elsewhere() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def embedding(ui_database: TestDatabase, elsewhere: str) -> Iterator[str]:
-    """Where plait is served so that `elsewhere` may embed it."""
+    """The URL of a plait API that allows `elsewhere` to embed it."""
     with serve_api(ui_database.url, api_embed=elsewhere) as url:
         yield url
 
@@ -57,7 +57,7 @@ def embedding(ui_database: TestDatabase, elsewhere: str) -> Iterator[str]:
 async def _link(
     harness: Harness, site: str, role: str = "viewer", *, tenant: str = "acme", ttl_seconds: int = 3600
 ) -> str:
-    """As the other application's server asks for it, with its key."""
+    """A link to an embedded view, requested by the other application's server with its key."""
     _, key = await new_key(harness.store, "operator", await harness.tenant(tenant))
     async with httpx.AsyncClient(
         base_url=f"{site}/api/v1", headers={"Authorization": f"Bearer {key}"}, timeout=PATIENCE_S
@@ -132,7 +132,7 @@ async def test_no_site_that_was_not_named_can_frame_it_and_none_anything_but_the
     visit.forgive("frame-ancestors|Refused to frame|Framing")
     stranger = elsewhere.replace("localhost", "127.0.0.1")
     for host, url in (
-        (elsewhere, await _link(harness, site)),  # this one embeds nowhere
+        (elsewhere, await _link(harness, site)),  # this site allows no embedding
         (stranger, await _link(harness, embedding)),  # another origin
         (elsewhere, f"{embedding}/jobs"),
         (elsewhere, f"{embedding}/login"),

@@ -1,4 +1,4 @@
-"""The page of one error: the same number as on every other page, its history, whom it affects, and retry or cancel for all its jobs."""
+"""The page of one error: the same count as on every other page, its history, the affected tenants, and retry or cancel for all its jobs."""
 
 import re
 from uuid import UUID

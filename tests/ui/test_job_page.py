@@ -68,7 +68,7 @@ async def test_what_bears_a_secrets_name_is_covered(harness: Harness, visit: Vis
     shown = page.get_by_role("group", name="payload")
     await expect(shown).to_contain_text("ada")
     await shown.get_by_role("button", name="reveal").click()
-    await expect(shown).to_contain_text("[redacted]")  # an operator never gets it
+    await expect(shown).to_contain_text("[redacted]")  # the API never sends the value to an operator
     page = await visit("admin", f"/jobs/{job}")
     shown = page.get_by_role("group", name="payload")
     await expect(shown).to_contain_text("ada")

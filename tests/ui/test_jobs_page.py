@@ -104,7 +104,7 @@ async def test_filters_are_tokens_in_the_address(harness: Harness, visit: Visito
     await page.go_back()
     await expect(rows(page)).to_have_count(2)
     await page.goto("/jobs?status=nonsense&parent=zzz")
-    await expect(page.get_by_role("alert")).to_have_text("Invalid filters, ignored: status:nonsense, parent:zzz")
+    await expect(page.get_by_role("alert")).to_have_text("Ignored invalid filters: status:nonsense, parent:zzz")
 
 
 async def test_columns_can_be_chosen_and_a_view_kept(harness: Harness, visit: Visitor) -> None:
@@ -150,7 +150,7 @@ async def test_a_long_list_stays_where_it_is_read_and_tells_what_is_new(harness:
     await table.evaluate("box => box.scrollTo(0, box.scrollHeight)")
     await expect(table).to_have_attribute("aria-rowcount", "301")
     await expect(page.locator("[data-live=live]")).to_be_visible()
-    lease = await worker.claim_one()  # the oldest, which is the last
+    lease = await worker.claim_one()  # the oldest job, which is in the last row
     await table.evaluate("box => box.scrollTo(0, box.scrollHeight)")
     await expect(page.locator(f"[data-key='{lease.job_id}'] [data-status]")).to_have_text("running")
     new = await harness.enqueue("other")
@@ -193,7 +193,7 @@ async def test_all_that_match_are_canceled_in_bulk_after_a_dry_run(harness: Harn
     await page.get_by_role("button", name="Cancel jobs").click()
     dialog = page.get_by_role("dialog", name="Cancel all matching jobs?")
     await expect(dialog).to_contain_text("150 jobs will be canceled")
-    assert await harness.sql("select count(*) from plait.live") == 153  # so far it was only counted
+    assert await harness.sql("select count(*) from plait.live") == 153  # so far the jobs were only counted
     await dialog.get_by_role("button", name="Cancel 150 jobs").click()
     await page.get_by_role("link", name="Show progress").click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text("plait.bulk")

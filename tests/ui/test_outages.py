@@ -1,4 +1,4 @@
-"""The API is stopped, started again and replaced by another build under open tabs: no page is lost, and nobody reloads by hand."""
+"""The API is stopped, restarted and replaced by another build while tabs are open: no page loses its state, and no manual reload is needed."""
 
 import re
 from collections.abc import AsyncIterator
@@ -28,7 +28,7 @@ async def deployment(ui_database: TestDatabase, tmp_path: Path) -> AsyncIterator
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def opened(harness: Harness, browser: Browser, deployment: Deployment) -> AsyncIterator[Visitor]:
-    """As `visit`, at the deployment."""
+    """Like `visit`, for the deployment."""
     visitor = Visitor(harness, browser, deployment.site)
     visitor.forgive(PROVOKED)
     yield visitor
@@ -55,7 +55,7 @@ PLACES = {
     "/audit": "/audit",
     "/keys": "/keys",
 }
-"""An address of each page, with a state that must not be lost."""
+"""A URL of each page, with state that must not be lost."""
 
 
 def test_these_are_all_pages_of_the_router() -> None:
@@ -88,7 +88,7 @@ async def test_no_page_is_lost_while_the_api_is_stopped_restarted_and_redeployed
 
     await deployment.stop()
     for name, tab in tabs.items():
-        await expect(banner(tab), name).to_contain_text("Can't reach the server")
+        await expect(banner(tab), name).to_contain_text("The server has been unreachable")
         await expect(banner(tab), name).to_contain_text(re.compile(r"showing data from \d\d:\d\d:\d\d"))
         await expect(tab.locator("h1"), name).to_have_text(titles[name])
         # A page that this tab has not loaded yet.
@@ -183,7 +183,7 @@ async def test_unsaved_input_is_not_lost_to_a_reload(harness: Harness, opened: V
 async def test_a_new_build_is_noticed_though_the_old_one_answers_while_it_stops(
     harness: Harness, opened: Visitor, deployment: Deployment
 ) -> None:
-    """The stream is closed first, and a stream that is open again tells a page nothing of the build."""
+    """The old build still answers requests after it has closed the stream, and a reopened stream does not tell the page the server's build."""
     page = await opened("admin", "/triggers/new")
     await page.get_by_label("Label").fill("nightly report")
     old = await deployment.build()
@@ -228,7 +228,7 @@ async def test_servers_of_two_builds_behind_one_address_cause_one_reload(harness
         await expect(banner(page)).to_contain_text("plait was updated")
         await page.clock.run_for(60_000)
     await expect(banner(page).get_by_role("button", name="Reload page")).to_be_visible()
-    assert len(loads) == 2  # the test's, and the page's own
+    assert len(loads) == 2  # the reload by the test, and the page's automatic reload
     await page.unroute_all(behavior="wait")
 
 
@@ -262,12 +262,12 @@ def banner(page: Page) -> Locator:
 
 
 def elsewhere(name: str) -> str:
-    """A page that a tab at this place has not loaded."""
+    """The name of a page that this tab has not loaded yet."""
     return "Audit log" if name == "/keys" else "API keys"
 
 
 def documents(page: Page) -> list[Request]:
-    """The loads of the page from now on."""
+    """The document requests of the page from now on."""
     found: list[Request] = []
     page.on("request", lambda request: found.append(request) if request.resource_type == "document" else None)
     return found

@@ -1,4 +1,4 @@
-"""The queues page: lengths, and the settings of a super-admin."""
+"""The queues page: the number of jobs, and the settings that a super-admin can change."""
 
 from playwright.async_api import Locator, Page, expect
 
@@ -25,7 +25,7 @@ async def test_a_queue_tells_its_depth_age_limits_and_who_serves_it(harness: Har
         await expect(mail.locator(f"[data-count={state}]")).to_have_text(count)
     await expect(mail).to_contain_text("2 min 5 s")
     await expect(mail).to_contain_text("10 per 1 min")
-    await expect(page.get_by_text("Jobs are queued but no worker serves: alone.")).to_be_visible()
+    await expect(page.get_by_text("Jobs are queued, but no worker serves these queues: alone.")).to_be_visible()
     await mail.locator("[data-count=queued]").click()
     await expect(page).to_have_url(f"{visit.site}/jobs?queue=mail&status=queued")
 
@@ -87,7 +87,7 @@ async def test_a_queue_is_found_by_its_name_and_the_address_keeps_it(harness: Ha
     for name in ("mail", "images"):
         await harness.queue(name)
     page = await visit("viewer", "/queues")
-    queues = page.locator("[data-key]:not([data-key='plait.bulk'])")  # which the API itself serves
+    queues = page.locator("[data-key]:not([data-key='plait.bulk'])")  # the API's own queue
     await expect(queues).to_have_count(2)
     await page.keyboard.press("/")
     await page.keyboard.type(CORPUS[0])

@@ -6,13 +6,13 @@ from playwright.async_api import Page, expect
 from ..harness import Harness
 from .browser import Visitor
 
-# A long task is what keeps the browser from answering for more than 50 ms; each is remembered from the start.
+# A long task blocks the browser's main thread for more than 50 ms. Record all long tasks from the start.
 WATCH = """
 window.__long = [];
 new PerformanceObserver(list => list.getEntries().forEach(one => window.__long.push(one.duration)))
     .observe({ type: 'longtask', buffered: true });
 """
-# Like a hand on the wheel: a screen and more with each frame, until the given number of rows has passed.
+# Scroll more than a screen per frame until the given number of rows has passed, like a user with a mouse wheel.
 SCROLL = """
 async ([box, rows]) => {
     const frame = () => new Promise(requestAnimationFrame);
@@ -47,7 +47,7 @@ async def test_a_long_list_opens_and_scrolls_to_its_end(jobs: int, rows: int, ha
     await harness.admin.execute("set session_replication_role = replica")
     await harness.admin.execute(FILL, jobs, await harness.tenant(), timeout=250)
     await harness.admin.execute("vacuum analyze plait.jobs, plait.attempts")
-    page = await visit("operator", "/login")  # the files are in the browser's cache from here on
+    page = await visit("operator", "/login")  # loads the files into the browser's cache
     await page.context.add_init_script(WATCH)
     await page.goto("/jobs")
     await _first_rows(page)
@@ -63,6 +63,6 @@ async def test_a_long_list_opens_and_scrolls_to_its_end(jobs: int, rows: int, ha
 
 async def _first_rows(page: Page) -> None:
     await expect(page.locator("[data-key]").first).to_be_visible()
-    await page.locator("[data-key]").first.get_by_role("checkbox").check()  # it answers
+    await page.locator("[data-key]").first.get_by_role("checkbox").check()  # the page responds to input
     await expect(page.get_by_text("1 selected")).to_be_visible()
     await page.get_by_role("button", name="Clear selection").click()

@@ -48,14 +48,14 @@ async def test_a_schedule_is_made_with_its_payload_from_the_schema_and_shows_whe
     await page.get_by_label("Definition").select_option("sync-dropbox")
     await expect(page.get_by_text("Whose folder it is")).to_be_visible()
     shown = page.get_by_role("status", name="Rendered payload")
-    await expect(shown).to_contain_text("provider_id")  # the schema says what is missing
+    await expect(shown).to_contain_text("provider_id")  # the schema's error names the missing field
     await page.get_by_label("provider_id").fill("p-1")
     await page.get_by_label("mode").select_option("changes")
     await page.get_by_label("depth").fill("7")
     await page.get_by_label("dry_run").select_option("no")
     await page.get_by_label("path").fill("/in")
     save = page.get_by_role("button", name="Create trigger")
-    await page.get_by_label("owners").fill('["ada"')  # no JSON yet: it is not saved as if it were not there
+    await page.get_by_label("owners").fill('["ada"')  # not valid JSON yet, so the trigger can't be saved
     await expect(save).to_be_disabled()
     await page.get_by_label("owners").fill('["ada"]')
     await expect(save).to_be_enabled()

@@ -29,7 +29,7 @@ async def app(real_clock_database: TestDatabase) -> AsyncIterator[Plait]:
 
 @asynccontextmanager
 async def run_worker(app: Plait, **options: Any) -> AsyncIterator[Worker]:
-    """A worker and a leader, from here to the end of the block; then they drain."""
+    """Run a worker and a leader until the end of the block. Then they drain."""
     stop = Stop()
     worker = Worker(app, **options)
     leader = Leader(app, duties=[Promote(), Rescue(every_s=0.2, cancel_grace_s=3)])

@@ -27,13 +27,13 @@ async def async_pid_of() -> int:
 
 @app.job(isolation="process", timeout=0.3, retries=0)
 def hang(pids: str) -> None:
-    """Ignores SIGTERM, and has a child of its own."""
+    """Ignore SIGTERM, start a child process and hang."""
     import signal
 
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     Path(pids).write_text(f"{os.getpid()} {child.pid}")
-    time.sleep(600)  # sleep: a handler that blocks is the point
+    time.sleep(600)  # sleep: the test needs a handler that blocks
 
 
 @app.job(isolation="process", retries=0)

@@ -1,6 +1,7 @@
-"""Handlers in processes that leave something behind, or corrupt the channel to their worker. At module level, so that a process can import them.
+"""Handlers in processes that leave something behind, or corrupt the channel to their worker. They are at module level, so that a
+process can import them.
 
-Files tell them when to continue: a leftover of one job acts while another job runs.
+They wait for files: a leftover of one job acts while another job runs.
 """
 
 import contextlib
@@ -24,12 +25,12 @@ _seen: ContextVar[str] = ContextVar("seen", default="nothing")
 def until(path: Path) -> None:
     deadline = time.monotonic() + 60
     while not path.exists() and time.monotonic() < deadline:
-        time.sleep(0.01)  # sleep: it waits for another process
+        time.sleep(0.01)  # sleep: waits for another process
 
 
 @app.job(isolation="process", retries=0)
 def beta(directory: str = "", wait_for: str = "") -> int:
-    """The next job, of another tenant. Tells that it runs, and waits until the leftover has acted."""
+    """The next job, of another tenant. It creates a file when it runs, and waits until the leftover has acted."""
     if directory:
         Path(directory, "beta").touch()
         until(Path(directory, wait_for))
@@ -76,7 +77,7 @@ def leaves_a_thread_of_a_library() -> int:
 
 @app.job(isolation="process", retries=0)
 def forks(directory: str, how: str) -> int:
-    """The copy runs until the next job starts, and then ends as the handler does: it returns, raises or exits."""
+    """Fork. The copy runs until the next job starts, and then returns, raises or exits."""
     place = Path(directory)
     if os.fork() != 0:
         return os.getpid()
@@ -91,7 +92,7 @@ def forks(directory: str, how: str) -> int:
 
 @app.job(isolation="process", retries=0)
 def forks_and_waits(how: str) -> int:
-    """The copy's own outcome is its exit code."""
+    """Fork, and return the exit code of the copy."""
     child = os.fork()
     if child == 0:
         if how == "raises":
@@ -111,7 +112,7 @@ def forks_and_waits(how: str) -> int:
 def leaves_a_process(pids: str, daemon: bool) -> int:
     sleeper = "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); os.rename(sys.argv[1], sys.argv[2]); time.sleep(600)"
     command = [sys.executable, "-c", sleeper, f"{pids}.new", pids]
-    if daemon:  # in a session of its own, and an orphan
+    if daemon:  # in a separate session, and orphaned
         command = [
             sys.executable,
             "-c",
@@ -152,7 +153,7 @@ def writes_garbage(garbage: str) -> int:
 
 @app.job(isolation="process", retries=0)
 def spoils_the_channel_later(directory: str) -> int:
-    """After its job has ended, while nothing runs."""
+    """Corrupt the channel after the job has ended, while no job runs."""
     place, mine = Path(directory), os.getpid()
 
     def later() -> None:

@@ -17,7 +17,7 @@ def plait_app() -> Plait:
 
 
 async def _run(plait: Kit, build: str | None) -> None:
-    """A worker of this build runs what it may, and leaves."""
+    """Run a worker of this build until no job can be claimed."""
     await Worker(plait.app, build=build, once=True).run(Stop())
 
 
@@ -45,7 +45,7 @@ async def test_a_durable_job_resumes_on_its_build_until_no_worker_of_it_is_left(
     store = await plait.app.store()
     reasons = await store.jobs.explain_job(handle.id)
     assert [reason for reason, _ in reasons if reason == "build_away"]
-    pause = await ReleaseBuilds(10_000.0).run(store)  # it was seen an hour ago
+    pause = await ReleaseBuilds(10_000.0).run(store)  # a worker of the old build was seen an hour ago
     await _run(plait, "new")
     assert (pause, ran) == (30.0, ["old"])
     await ReleaseBuilds(300.0).run(store)

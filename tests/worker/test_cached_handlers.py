@@ -1,4 +1,4 @@
-"""Suspended handlers that stay in memory: they continue without a replay, within limits, and correctness does not depend on it."""
+"""Suspended handlers that stay in memory: they continue without a replay, within limits. Correctness does not depend on the cache."""
 
 import asyncio
 from collections import Counter
@@ -158,7 +158,7 @@ async def test_only_the_attempt_that_follows_continues_a_handler() -> None:
     cached, run = cache(), run_of(attempt=3)
     end = cached.keep(run, 1)
     assert end is not None
-    later = run_of(run.claimed.job_id, attempt=5).claimed  # another worker ran the fourth
+    later = run_of(run.claimed.job_id, attempt=5).claimed  # another worker ran attempt 4
     assert cached.claim(later) is None
     assert end.result() is False
 
@@ -166,7 +166,7 @@ async def test_only_the_attempt_that_follows_continues_a_handler() -> None:
     assert end is not None
     assert cached.claim(run_of(run.claimed.job_id, attempt=4).claimed) is run
     assert run.key == (run.claimed.job_id, 4)
-    assert not end.done()  # until it has a slot
+    assert not end.done()  # the handler continues when it has a slot
     assert cached.start(run)
     assert end.result() is True
     assert not cached.start(run)
@@ -206,7 +206,7 @@ async def test_a_running_handler_receives_a_cancellation_at_its_await(app: Plait
     async def guarded() -> None:
         try:
             working.set()
-            await asyncio.sleep(3600)  # its own work
+            await asyncio.sleep(3600)  # work of the handler
         except asyncio.CancelledError:
             await call(step, "release")
 
@@ -228,7 +228,7 @@ async def until(handle: Handle[Any], status: Status) -> None:
 async def test_a_handler_is_suspended_once_though_a_cancellation_is_noticed_meanwhile(
     app: Plait, running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two queries at a time suspended the job twice. Then the handler waited for ever for the first of two continuations."""
+    """Two concurrent queries once suspended the job twice. The handler then waited forever for the first of two continuations."""
     flush, handles = Run.flush, list[Handle[Any]]()
 
     async def noticed(self: Run) -> None:
@@ -237,7 +237,7 @@ async def test_a_handler_is_suspended_once_though_a_cancellation_is_noticed_mean
             self.durable().delivery.ask_now()
             for _ in range(20):
                 await asyncio.sleep(0)
-        else:  # a second query: its answer comes after the first one's
+        else:  # a second query, whose response arrives after the first response
             await until_waiting(handles[0])
 
     monkeypatch.setattr(Run, "flush", noticed)

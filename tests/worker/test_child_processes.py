@@ -1,4 +1,4 @@
-"""Processes that run handlers: leftovers of one job never report for the next one, and never affect its outcome."""
+"""Processes that run handlers: leftovers of one job never report for the next job, and never affect its outcome."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.worker.conftest import run_worker
 
 @pytest.fixture
 async def children(app: Plait) -> AsyncIterator[Plait]:
-    """A worker with one process, so that one job follows the other in it."""
+    """A worker with one handler process, so that jobs run in it one after the other."""
     leftovers.app.target = app.target
     async with run_worker(leftovers.app, processes=1):
         yield leftovers.app
@@ -24,11 +24,11 @@ async def test_a_thread_left_behind_cannot_report_progress_for_the_next_job(chil
     first = await leftovers.leaves_a_thread.enqueue(str(tmp_path))
     pid = await first.result(60)
     second = await leftovers.beta.enqueue(str(tmp_path), "said")
-    assert await second.result(60) == pid  # a thread alone does not cost the process
+    assert await second.result(60) == pid  # a leftover thread alone does not end the process
     assert f"job {first.id} has ended" in (tmp_path / "said").read_text()
     (attempt,) = await (await children.store()).jobs.list_attempts(second.id)
     assert attempt.progress is None
-    assert await (await leftovers.beta.enqueue()).result(60) != pid  # but one that uses plait later does
+    assert await (await leftovers.beta.enqueue()).result(60) != pid  # but a leftover thread that uses plait does
 
 
 @pytest.mark.parametrize("how", ["returns", "raises", "exits"])
@@ -37,7 +37,7 @@ async def test_a_forked_copy_of_a_handler_settles_no_job(children: Plait, tmp_pa
     pid = await first.result(60)
     assert pid > 0
     second = await (await leftovers.beta.enqueue()).result(60)
-    assert second not in (pid, -1)  # the copy was left behind, so another process runs the next jobs
+    assert second not in (pid, -1)  # the forked copy is still running, so another process runs the next jobs
     third = await leftovers.beta.enqueue(str(tmp_path), "beta")
     assert await third.result(60) == second
 
@@ -61,7 +61,7 @@ async def test_a_process_with_leftover_processes_is_ended_with_them(
     async def both_gone() -> bool:
         return not any(Path(f"/proc/{one}/exe").exists() for one in (pid, left))
 
-    await eventually(both_gone, what="the end of what was left behind")
+    await eventually(both_gone, what="the end of the leftover process")
     assert await (await leftovers.beta.enqueue()).result(60) != pid
 
 
@@ -127,6 +127,6 @@ async def test_a_process_that_died_between_two_jobs_is_replaced(children: Plait,
 async def test_a_result_of_50_mb_belongs_to_its_job_alone(children: Plait) -> None:
     large = await leftovers.returns_text.enqueue(50_000_000)
     others = [await leftovers.returns_text.enqueue(3) for _ in range(3)]
-    with pytest.raises(JobFailed, match="PLAIT_ARTIFACTS"):  # there is no store for it here
+    with pytest.raises(JobFailed, match="PLAIT_ARTIFACTS"):  # no artifact store is configured
         await large.result(60)
     assert [await other.result(60) for other in others] == ["xxx"] * 3

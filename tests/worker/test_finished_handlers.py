@@ -103,7 +103,7 @@ async def test_a_thread_left_behind_is_refused_what_it_wants_to_write(app: Plait
 
 
 async def test_a_step_left_behind_does_not_cancel_the_job_that_runs_now(app: Plait, running: Running) -> None:
-    """Runs share a task: one that is over must not stop it, when the step that it left behind finds its lease gone."""
+    """Runs share a task. A finished run must not cancel the task when its leftover step finds that the lease is gone."""
     go_on, saved = asyncio.Event(), asyncio.Event()
     left: list[asyncio.Task[None]] = []
 
@@ -143,7 +143,7 @@ async def test_a_step_left_behind_does_not_cancel_the_job_that_runs_now(app: Pla
 async def test_a_forked_copy_of_the_worker_ends_with_its_handler(
     real_clock_database: TestDatabase, isolation: str, how: str, code: int
 ) -> None:
-    """It has the worker's connections: a word on one of them would be taken for the worker's. A signal that it gets is its own."""
+    """The copy inherits the worker's connections, and must not write to them. A signal that the copy receives affects only the copy."""
     worker_main.app.target = Plait(real_clock_database.url).target
     async with worker_process(real_clock_database.url) as worker:
         forks = worker_main.fork_on_loop if isolation == "loop" else worker_main.fork_in_thread

@@ -1,4 +1,4 @@
-"""Handlers: where they run, what they may report, and their context."""
+"""Handlers: where they run, what they can report, and their context."""
 
 import asyncio
 import os
@@ -124,7 +124,7 @@ async def test_a_handler_steers_what_becomes_of_its_job(app: Plait, running: Run
         with pytest.raises(JobSkipped, match="already done"):
             await (await skip.enqueue()).result(120)
         assert await (await later.enqueue()).result(120) == "done"
-        assert await (await snooze.enqueue()).result(120) == 4  # three snoozes, and not a try burnt
+        assert await (await snooze.enqueue()).result(120) == 4  # three snoozes, which use no attempts
         with pytest.raises(JobDeadLettered, match="ValueError: boom") as failed:
             await (await fails.enqueue()).result(120)
         assert failed.value.traceback is not None
@@ -132,7 +132,7 @@ async def test_a_handler_steers_what_becomes_of_its_job(app: Plait, running: Run
 
 
 async def test_runs_share_a_task_and_nothing_else(app: Plait, running: Running) -> None:
-    """Leftovers of one handler in its task (a context variable, a pending cancellation) must not affect the next one."""
+    """Leftovers of one handler in its task (a context variable, a pending cancellation) must not affect the next handler."""
     mark: ContextVar[object] = ContextVar("mark", default="clean")
     tasks: set[asyncio.Task[object]] = set()
 
@@ -161,7 +161,7 @@ async def test_runs_share_a_task_and_nothing_else(app: Plait, running: Running) 
         leaves = ["nothing", "mark", "nothing", "cancel", "nothing", "incomparable"] * 5 + ["nothing"] * 30
         jobs = await tidy.enqueue_many([(leave,) for leave in leaves])
         assert {await job.result(120) for job in jobs} == {"1 clean"}
-    assert 15 < len(tasks) < len(leaves) - 10  # one in two of the first, and then one in eight
+    assert 15 < len(tasks) < len(leaves) - 10  # a new task for every 2nd, later for every 8th job
 
 
 async def test_a_handler_that_exits_or_interrupts_does_not_end_the_worker(app: Plait, running: Running) -> None:

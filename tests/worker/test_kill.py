@@ -34,7 +34,7 @@ async def test_a_canceled_job_of_a_killed_worker_ends_as_canceled(
         await running_jobs(client, 1)
         first.send_signal(signal.SIGKILL)
         await first.wait()
-    assert await handle.cancel() == Status.RUNNING  # nobody is there to hear it
+    assert await handle.cancel() == Status.RUNNING  # no worker is alive to receive the cancel request
     async with worker_process(real_clock_database.url):
         with pytest.raises(JobCanceled):
             await handle.result(120)
@@ -68,7 +68,7 @@ async def test_two_hundred_running_jobs_survive_the_kill_of_their_worker(
 async def test_the_jobs_of_a_killed_worker_run_at_once_on_another(
     client: Plait, real_clock_database: TestDatabase
 ) -> None:
-    """F34, its structure: nothing waits for another to end."""
+    """F34: all jobs run concurrently on the other worker; none waits for another job."""
     async with worker_process(real_clock_database.url) as first:
         await worker_main.work.enqueue_many([600.0] * 100)
         await running_jobs(client, 100)
@@ -88,7 +88,7 @@ async def test_the_jobs_of_a_killed_worker_run_at_once_on_another(
 async def test_a_hundred_jobs_of_a_killed_worker_are_done_soon_after_its_lease(
     client: Plait, real_clock_database: TestDatabase
 ) -> None:
-    """F34: four-second jobs, one survivor with free slots, done within the lease and ten seconds."""
+    """F34: with one remaining worker that has free slots, four-second jobs are done within the lease plus ten seconds."""
     lease_s = worker_main.app.settings.lease
     async with worker_process(real_clock_database.url) as first:
         handles = await worker_main.work.enqueue_many([4.0] * 100)
@@ -106,7 +106,7 @@ async def test_a_hundred_jobs_of_a_killed_worker_are_done_soon_after_its_lease(
 async def test_a_poison_job_is_buried_and_its_neighbours_are_not(
     client: Plait, real_clock_database: TestDatabase
 ) -> None:
-    """F18, T46, in small: a job that kills its worker ends in the dead letters after three losses while it was the only suspect."""
+    """F18, T46, at a small scale: a job that kills its worker becomes a dead letter after three losses as the only suspect."""
     stop = asyncio.Event()
 
     async def keep_a_worker_up() -> None:
@@ -130,7 +130,8 @@ async def test_a_poison_job_is_buried_and_its_neighbours_are_not(
     store = await client.store()
     attempts = await store.jobs.list_attempts(poison.id)
     assert {a.status for a in attempts} == {"lost"}
-    assert 2 + 3 <= len(attempts) <= 2 + 5 + 3  # two make it a suspect of at most 21, five halvings leave it alone
+    # 2 losses make it one of at most 21 suspects, up to 5 losses isolate it, and 3 more make it a dead letter.
+    assert 2 + 3 <= len(attempts) <= 2 + 5 + 3
     await client.close()
 
 
@@ -152,7 +153,7 @@ async def test_a_stopped_worker_finishes_what_runs(
 async def test_past_its_grace_a_stopped_worker_gives_back_what_runs(
     client: Plait, real_clock_database: TestDatabase
 ) -> None:
-    """Nothing waits for the lease to end, and no try is burnt (T42)."""
+    """The jobs do not wait until the lease expires, and no attempt is used (T42)."""
     async with worker_process(real_clock_database.url, grace=0.2) as worker:
         handles = await worker_main.work.enqueue_many([600.0] * 5)
         await running_jobs(client, 5)
@@ -171,7 +172,7 @@ async def test_a_second_signal_stops_a_worker_at_once(client: Plait, real_clock_
         (handle,) = await worker_main.work.enqueue_many([600.0])
         await running_jobs(client, 1)
         worker.send_signal(signal.SIGTERM)
-        await asyncio.sleep(0.2)  # two signals at the same instant would be one
+        await asyncio.sleep(0.2)  # two signals at the same instant would be delivered once
         worker.send_signal(signal.SIGTERM)
         assert await worker.wait() == 143
     assert await handle.status() == Status.QUEUED

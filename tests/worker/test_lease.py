@@ -14,7 +14,7 @@ from tests.worker.conftest import Running, run_worker
 
 @pytest.fixture
 def frozen_app(database: TestDatabase) -> Plait:
-    """On the fake clock: a lease ends when the test says so."""
+    """An app on the fake clock: a lease expires when the test advances the clock."""
     return Plait(database.url, settings=Settings(lease=30, heartbeat=2, poll=0.05, grace=1))
 
 
@@ -45,14 +45,14 @@ async def test_a_lost_lease_cancels_the_handler_and_its_word_does_not_count(
         await started.wait()
         first = worker.id
         clock = FakeClock(database.admin_url)
-        await clock.advance(minutes=5)  # the leader declares the worker lost, the next beat tells it
+        await clock.advance(minutes=5)  # the leader declares the worker lost, and the next heartbeat reports it
         await asyncio.wait_for(stopped.wait(), 180)
 
         async def taken_back() -> bool:
             return await handle.status() != Status.RUNNING
 
         await eventually(taken_back)
-        await clock.advance(seconds=2)  # it runs again within a second
+        await clock.advance(seconds=2)  # the job is rescheduled within a second
 
         async def again() -> bool:
             return attempts == [1, 2]
@@ -67,7 +67,7 @@ async def test_a_lost_lease_cancels_the_handler_and_its_word_does_not_count(
 
 
 async def test_connections_that_break_lose_no_outcome(app: Plait, running: Running) -> None:
-    """T45, T111: a reply is lost, the outcome is sent again; a claim's reply is lost, the jobs are released."""
+    """T45, T111: if a reply is lost, the outcome is sent again. If the reply to a claim is lost, its jobs are released."""
     done: list[int] = []
 
     @app.job(retries=3)
@@ -86,7 +86,7 @@ async def test_connections_that_break_lose_no_outcome(app: Plait, running: Runni
 
 
 async def _break_all(app: Plait) -> None:
-    """End every connection of this database but the one that asks."""
+    """Close all connections to this database except the caller's."""
     store = await app.store()
     admin = await asyncpg.connect(store.database.url.replace("plait_dev@", "postgres@"))
     try:
@@ -133,7 +133,7 @@ async def test_queues_have_their_own_concurrency(app: Plait, running: Running) -
 
 
 async def test_a_slow_job_does_not_keep_others_behind_it(app: Plait, running: Running) -> None:
-    """T39: what a worker claimed ahead and can't start goes back, and another worker runs it."""
+    """T39: prefetched jobs that a worker can't start are released, and another worker runs them."""
     hold = asyncio.Event()
     slow_started = asyncio.Event()
 
@@ -146,7 +146,7 @@ async def test_a_slow_job_does_not_keep_others_behind_it(app: Plait, running: Ru
         await hold.wait()
 
     async with running(app, concurrency=1) as first:
-        for handle in await fast.enqueue_many([()] * 2000):  # makes the worker believe that jobs are fast
+        for handle in await fast.enqueue_many([()] * 2000):  # so that the worker expects fast jobs
             await handle.result(120)
         blocker = await slow.enqueue()
         await slow_started.wait()
@@ -163,7 +163,7 @@ async def test_a_slow_job_does_not_keep_others_behind_it(app: Plait, running: Ru
 async def test_a_locked_job_does_not_hold_up_the_outcomes_of_others(
     app: Plait, running: Running, real_clock_database: TestDatabase
 ) -> None:
-    """A user's open transaction has asked a running job to stop; its row is locked, and the others end all the same."""
+    """A user's open transaction has requested the cancellation of a running job. The job's row is locked, and the other jobs still finish."""
     started, go_on = asyncio.Event(), asyncio.Event()
 
     @app.job
@@ -182,5 +182,5 @@ async def test_a_locked_job_does_not_hold_up_the_outcomes_of_others(
             go_on.set()
             assert [await handle.result(120) for handle in handles[1:]] == [1, 2, 3, 4]
             assert await handles[0].status() == Status.RUNNING
-        assert await handles[0].result(120) == 0  # the success came first, and counts
+        assert await handles[0].result(120) == 0  # it succeeded before the cancel was committed
         await connection.close()

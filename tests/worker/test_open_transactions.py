@@ -13,7 +13,7 @@ from tests.waiting import eventually
 from tests.worker.conftest import Running
 
 PATIENCE_S = 60.0
-"""The transaction stays open: what waits for it never ends."""
+"""The timeout of waits. The transaction stays open, so a wait for it would never end."""
 
 
 @asynccontextmanager

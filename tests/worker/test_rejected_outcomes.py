@@ -1,4 +1,4 @@
-"""Outcomes that the database rejects: replaced by a failure only if they are the cause, else retried."""
+"""Outcomes that the database rejects: they are replaced by a failure only if the outcome is the cause, and otherwise retried."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -17,7 +17,7 @@ from tests.harness import Harness
 from tests.waiting import eventually
 from tests.worker.conftest import Running
 
-# It counts in a sequence, which no rollback sets back; of the job whose result is "refused" alone.
+# Reject the result "refused". A sequence counts the rejections, because a rollback does not reset it.
 REFUSE = """
 create sequence public.refusals;
 grant usage on public.refusals to public;
@@ -64,7 +64,7 @@ async def test_an_outcome_that_the_database_refuses_for_a_while_is_kept(
 async def test_an_outcome_that_is_at_fault_is_replaced_only_when_it_was_refused_again_alone(
     app: Plait, running: Running, admin: asyncpg.Connection, sqlstate: str
 ) -> None:
-    await _refuse(admin, sqlstate, times=2)  # in its batch, and once alone
+    await _refuse(admin, sqlstate, times=2)  # once in its batch, and once alone
 
     @app.job(retries=0)
     async def work(text: str) -> str:
@@ -87,7 +87,7 @@ async def test_an_outcome_that_is_at_fault_is_replaced_only_when_it_was_refused_
 async def test_a_worker_that_completes_no_round_trip_gives_up_its_lease_and_registers_again(
     app: Plait, running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its heartbeat comes through all the time."""
+    """Its heartbeats succeed all the time."""
     app.settings = app.settings.model_copy(update={"lease": 3})
     stuck = asyncio.Event()
     cycle = CycleConnection.cycle
@@ -129,7 +129,7 @@ async def test_a_worker_that_completes_no_round_trip_gives_up_its_lease_and_regi
 async def test_an_outcome_from_before_a_lost_lease_survives_an_error_that_passes(
     own_harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Registering anew sends it again; one refusal that can pass does not give it up."""
+    """A new registration sends the outcome again. A temporary error does not discard it."""
     harness, app = own_harness, Plait(own_harness.database.url)
     held, job = await harness.enqueue("add"), await harness.enqueue("add")
     worker = await harness.worker()
@@ -148,6 +148,6 @@ async def test_an_outcome_from_before_a_lost_lease_survives_an_error_that_passes
         await registration.settle_late(harness.store)
     async with harness.connection() as connection, connection.transaction():
         await connection.fetchval("select plait.cancel($1)", held)
-        await registration.settle_late(harness.store)  # does not wait for the one that is held
+        await registration.settle_late(harness.store)  # does not wait for the locked job
         assert await harness.status(job) == "succeeded"
     await app.close()

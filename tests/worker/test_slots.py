@@ -1,4 +1,4 @@
-"""The number of jobs that a worker claims of each queue: within its free slots, and at least one of each queue that it serves."""
+"""The number of jobs that a worker claims from each queue: within its free slots, and at least one from each queue that it serves."""
 
 from uuid import UUID
 
@@ -39,7 +39,7 @@ def test_a_full_queue_gets_what_an_empty_one_leaves() -> None:
     wanted = held.wanted()
     assert wanted == {"a": 1, "b": 49}
     held.add(runs("a", 1), wanted)
-    assert held.wanted()["a"] > 1  # it has more again
+    assert held.wanted()["a"] > 1  # the queue has jobs again
 
 
 def test_with_room_for_one_the_queues_take_turns() -> None:
@@ -87,7 +87,7 @@ async def test_an_empty_queue_does_not_hide_another(app: Plait, running: Running
     async def rare() -> str:
         return "seen"
 
-    async with running(app):  # of both queues, with all of its room for either
+    async with running(app):  # a worker of both queues, which may use all its slots for either
         handle = await rare.enqueue()
         assert await handle.result(120) == "seen"
 
@@ -108,7 +108,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def most_prefetched(clock: Clock, *, run_s: float, trip_s: float, rounds: int = 300) -> int:
-    """A worker of 100 slots and a queue that never ends: runs take `run_s`, and begin and end together; a claim takes `trip_s`."""
+    """The most prefetched jobs of a worker with 100 slots and an endless queue. Runs take `run_s`, and start and end together; a claim takes `trip_s`."""
     held = Slots({"a": 100}, 100, lambda run: setattr(run, "started_at", clock.now))
     most = 0
     for _ in range(rounds):
@@ -125,8 +125,8 @@ def most_prefetched(clock: Clock, *, run_s: float, trip_s: float, rounds: int = 
 
 
 def test_what_is_prefetched_will_start_within_ten_milliseconds(clock: Clock) -> None:
-    """100 slots and runs of 20 ms: one starts every 0.2 ms, so 50 in 10 ms, and 15 more in a round
-    trip. They end together, which is no reason to prefetch more."""
+    """With 100 slots and runs of 20 ms, a run starts every 0.2 ms: 50 in 10 ms, and 15 more in a round
+    trip. Runs end together, which must not increase prefetching."""
     assert 10 < most_prefetched(clock, run_s=0.02, trip_s=0.003) <= 65
 
 

@@ -15,7 +15,7 @@ from tests.waiting import eventually
 async def test_a_worker_that_stops_logs_what_it_runs_and_what_it_releases(app: Plait, hard: bool) -> None:
     @app.job
     async def endless() -> None:
-        await asyncio.sleep(600)  # sleep: until it is released
+        await asyncio.sleep(600)  # sleep: until the job is released
 
     app.settings = app.settings.model_copy(update={"grace": 600 if hard else 0.1})
     handle = await endless.enqueue()

@@ -1,4 +1,4 @@
-"""Timeouts and cancels: a handler stops, or loses its slot."""
+"""Timeouts and cancels: a handler stops, or its slot is freed."""
 
 import asyncio
 import os
@@ -44,7 +44,7 @@ async def test_a_job_may_have_a_timeout_of_its_own(app: Plait, running: Running)
 
 
 async def test_a_handler_that_ignores_its_timeout_loses_its_slot(app: Plait, running: Running) -> None:
-    """T43, T103: neither a loop handler that swallows its cancel nor a thread may hold a slot for ever."""
+    """T43, T103: neither a loop handler that swallows its cancellation nor a thread can hold a slot forever."""
     let_go = threading.Event()
 
     @app.job(timeout=0.1, retries=0)
@@ -134,7 +134,7 @@ async def test_a_running_thread_may_see_that_it_is_canceled(app: Plait, running:
             if current().should_stop():
                 saw.set()
                 raise RuntimeError("stopped half-way")
-            time.sleep(0.01)  # sleep: a handler that blocks its thread is the point
+            time.sleep(0.01)  # sleep: the test needs a handler that blocks its thread
 
     async with running(app):
         handle = await slow.enqueue()
@@ -146,7 +146,7 @@ async def test_a_running_thread_may_see_that_it_is_canceled(app: Plait, running:
 
 
 async def test_a_success_that_comes_after_the_cancel_still_counts(app: Plait, running: Running) -> None:
-    """T51: it does not come back to the queue either."""
+    """T51: the job is not queued again either."""
     started = asyncio.Event()
 
     @app.job

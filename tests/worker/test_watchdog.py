@@ -52,7 +52,7 @@ async def test_a_handler_that_blocks_the_loop_ends_its_worker_and_the_others_are
     assert "time.sleep(seconds)" in ended["stack"]
     store = await client.store()
     for handle in (blocker, *others):
-        assert await handle.status() == Status.RUNNING  # nothing was recorded by the worker that was blocked
+        assert await handle.status() == Status.RUNNING  # the blocked worker recorded nothing
     async with worker_process(real_clock_database.url) as second:
         assert {await handle.result(WITHIN) for handle in others} == {second.pid}
         assert await blocker.result(WITHIN) == 2
@@ -78,7 +78,7 @@ async def test_a_blocked_loop_is_told_with_its_job_until_it_turns_again(
         assert str(blocker.id) in finding.finding
         assert (await store.metrics.read(top=5)).workers["blocked"] == 1
         go_on.touch()
-        assert await blocker.result(WITHIN) == 1  # a block below the bound costs neither the lease nor the job
+        assert await blocker.result(WITHIN) == 1  # a block shorter than the timeout loses neither the lease nor the job
 
         async def turns() -> bool:
             return not await blocked()
@@ -103,7 +103,7 @@ async def test_a_handler_that_stops_the_loop_ends_its_worker_and_counts_as_lost(
         assert await asyncio.wait_for(first.wait(), WITHIN) == BLOCKED
     (ended,) = [line for line in lines_of(log) if line["level"] == "critical"]
     assert "stopped" in ended["event"]
-    if how != "class":  # which nobody can see coming
+    if how != "class":  # the job can't be identified in this case
         assert ended["job_id"] == str(handle.id)
     async with worker_process(real_clock_database.url):
         assert await handle.result(WITHIN) == 2
@@ -121,7 +121,7 @@ async def test_a_second_signal_ends_a_worker_whose_loop_is_blocked(
         await worker_main.block_once.enqueue(600.0)
         await running(client, 1)
         worker.send_signal(signal.SIGTERM)
-        await asyncio.sleep(0.2)  # two signals at the same instant would be one
+        await asyncio.sleep(0.2)  # two signals at the same instant would be delivered once
         worker.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(worker.wait(), WITHIN) == 143
     await client.close()
@@ -185,7 +185,7 @@ async def test_a_worker_that_was_suspended_is_not_taken_for_a_blocked_one(
 async def test_a_worker_in_a_process_of_somebody_else_loses_its_lease_and_no_more(
     real_clock_database: TestDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in a test: the process is not plait's to end. The blocker counts as lost all the same."""
+    """plait must not end a process that it does not own, for example a test. The attempt of the blocking job still counts as lost."""
     app = Plait(real_clock_database.url)
     app.settings = app.settings.model_copy(update={"lease": 2, "heartbeat": 0.3, "poll": 0.2, "loop_timeout": 2})
     given_up, give_up = threading.Event(), Watchdog._give_up
@@ -199,7 +199,7 @@ async def test_a_worker_in_a_process_of_somebody_else_loses_its_lease_and_no_mor
     @app.job(retries=0)
     async def blocks_once() -> int:
         if current().attempt == 1:
-            given_up.wait(WITHIN)  # a handler that blocks its loop is the point
+            given_up.wait(WITHIN)  # the test needs a handler that blocks its loop
         return current().attempt
 
     async with run_worker(app) as worker:

@@ -37,21 +37,21 @@ async def work(seconds: float) -> int:
 
 @app.job(retries=2)
 async def work_again() -> int:
-    """Runs until its worker is gone; then it ends at once."""
+    """The first attempt runs until its worker is lost. The second returns immediately."""
     await asyncio.sleep(600 if current().attempt == 1 else 0)
     return os.getpid()
 
 
 @app.job(retries=2)
 async def block(seconds: float) -> int:
-    time.sleep(seconds)  # sleep: a handler that blocks its loop is the point
+    time.sleep(seconds)  # sleep: the test needs a handler that blocks its loop
     return os.getpid()
 
 
 @app.job(retries=2)
 async def block_once(seconds: float) -> int:
     if current().attempt == 1:
-        time.sleep(seconds)  # sleep: a handler that blocks its loop is the point
+        time.sleep(seconds)  # sleep: the test needs a handler that blocks its loop
     return current().attempt
 
 
@@ -59,7 +59,7 @@ async def block_once(seconds: float) -> int:
 async def block_until(path: str) -> int:
     deadline = time.monotonic() + 300
     while not Path(path).exists() and time.monotonic() < deadline:
-        time.sleep(0.02)  # sleep: a handler that blocks its loop is the point
+        time.sleep(0.02)  # sleep: the test needs a handler that blocks its loop
     return current().attempt
 
 
@@ -82,7 +82,7 @@ async def stop_loop_once(how: str) -> int:
 
 @app.job(retries=2)
 async def leave_a_thread() -> int:
-    """One that holds up the end of the interpreter."""
+    """Leave a thread that delays the exit of the interpreter."""
     threading.Thread(target=time.sleep, args=(600,)).start()  # sleep: it outlives its job
     return os.getpid()
 
@@ -94,7 +94,7 @@ async def poison() -> None:
 
 @app.job(retries=0)
 async def fork_on_loop(how: str) -> list[int]:
-    """The exit code of its forked copy, and whose result this is."""
+    """Fork. Returns the exit code of the copy, and the pid of this process."""
     forever = asyncio.get_running_loop().create_future()
     if child := os.fork():
         return [await asyncio.to_thread(_exit_code, child), os.getpid()]
@@ -122,7 +122,7 @@ def _in_copy(how: str) -> list[int]:
             sys.exit(3)
         case "is ended":
             os.kill(os.getpid(), signal.SIGTERM)
-            time.sleep(60)  # sleep: the signal ends it
+            time.sleep(60)  # sleep: until the signal
         case "asks":
             try:
                 current()

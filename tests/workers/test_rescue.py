@@ -46,7 +46,7 @@ async def test_a_crashed_attempt_leaves_a_row_with_its_own_times(harness: Harnes
 
 
 async def test_a_job_that_is_claimed_again_lives_by_its_new_worker(harness: Harness) -> None:
-    """T30: it is not reclaimed at once because of its old lease."""
+    """T30: it is not rescued again because of its old lease."""
     job = await harness.enqueue("add")
     victim = await harness.worker(lease_s=30)
     await victim.claim_one()
@@ -104,12 +104,12 @@ async def test_a_lost_worker_is_told_so(harness: Harness) -> None:
 
 
 async def test_what_a_lost_worker_settles_before_its_jobs_are_moved_counts(harness: Harness) -> None:
-    """Its result is there and nobody else has the job: better than to run it again."""
+    """The result is available and no other worker has the job, so it is accepted instead of running the job again."""
     job = await harness.enqueue("add")
     worker = await harness.worker()
     lease = await worker.claim_one()
     await harness.expire(worker)
-    await harness.sql("select plait.rescue()")  # declares it lost, and moves nothing yet
+    await harness.sql("select plait.rescue()")  # declares the worker lost, and moves no jobs yet
     assert await harness.status(job) == "running"
     assert await worker.succeed(lease)
     assert (await harness.rescue()).requeued == 0
@@ -117,7 +117,7 @@ async def test_what_a_lost_worker_settles_before_its_jobs_are_moved_counts(harne
 
 
 async def test_no_worker_is_needed_to_rescue(harness: Harness) -> None:
-    """T46: it is no job; any process may call it, with no worker alive."""
+    """T46: rescue is not a job. Any process can call it, even if no worker is alive."""
     await harness.enqueue("add")
     worker = await harness.worker()
     await worker.claim_one()
@@ -129,7 +129,7 @@ async def test_no_worker_is_needed_to_rescue(harness: Harness) -> None:
 
 @pytest.mark.parametrize("rounds", [60, pytest.param(1_000, marks=pytest.mark.full)])
 async def test_settle_and_rescue_at_the_same_moment(harness: Harness, rounds: int) -> None:
-    """The outcome counts, or it is stale and the job runs again: never both, never neither."""
+    """Either the outcome is recorded, or it is stale and the job runs again."""
     for n in range(rounds):
         jobs = await harness.enqueue_many("add", 3)
         worker = await harness.worker()
@@ -177,7 +177,7 @@ async def test_a_lost_reply_to_a_claim_is_made_good_by_the_next_heartbeat(harnes
     known, unknown = await harness.enqueue_many("add", 2, max_attempts=1)
     worker = await harness.worker()
     leases = await worker.claim(1)
-    await worker.claim(1)  # its reply never arrived
+    await worker.claim(1)  # the reply was lost
     beat = await worker.heartbeat()
     assert (beat.running, beat.released) == (2, 0)
     beat = await worker.heartbeat(holding=leases)
@@ -202,7 +202,7 @@ async def test_leaving_gives_back_what_runs(harness: Harness) -> None:
 
 
 async def test_a_claim_under_way_when_its_worker_leaves_gets_nothing_for_ever(harness: Harness) -> None:
-    """The connection broke, its statement runs on, the worker leaves: no job stays with who is gone."""
+    """The connection broke, its statement continues, and the worker leaves. No job stays claimed by that worker."""
     await harness.enqueue_many("add", 2)
     worker = await harness.worker()
     async with harness.connection() as broken:
@@ -229,7 +229,7 @@ async def test_a_settle_under_way_when_its_worker_leaves_counts_or_is_made_good(
                 worker.id,
                 lease.job_id,
             )
-            assert await worker.leave() == 0  # it does not wait, and passes the row by
+            assert await worker.leave() == 0  # leave does not wait for the locked row, and skips it
             await (transaction.commit() if commits else transaction.rollback())
         await harness.rescue()
         assert await harness.status(job) == ("succeeded" if commits else "queued")

@@ -1,6 +1,6 @@
-"""A worker process that runs an agent with two tools, to be killed: `python -m tests.workflows.agent_worker URL DIRECTORY`.
+"""A worker process that runs an agent with two tools, and that tests kill: `python -m tests.workflows.agent_worker URL DIRECTORY`.
 
-Each run of a tool adds a line to a file, which survives a kill.
+Each run of a tool appends a line to a file, which survives a kill.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""A job with a fan-out whose children do what their payload says, for the tests of fan-outs."""
+"""A job with a fan-out whose children are controlled by their payload, for the tests of fan-outs."""
 
 import asyncio
 from typing import Any
@@ -28,7 +28,7 @@ STRATEGIES: dict[str, Strategy] = {
 
 
 class FanOutJobs:
-    """A parent whose fan-out a test configures, and children that do what their payload says: return a number, "fail", "skip" or "hang"."""
+    """A parent whose fan-out a test configures. The payload of a child is a number that it returns, or "fail", "skip" or "hang"."""
 
     def __init__(self, app: Plait) -> None:
         self.app = app

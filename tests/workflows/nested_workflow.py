@@ -14,7 +14,7 @@ from plait import (
 
 
 class NestedWorkflow:
-    """Jobs that fan out to two jobs of the same definition until depth 0. The leaves named in `fail` fail; `ran` lists what ran."""
+    """Jobs that fan out to two jobs of the same definition until depth 0. The leaves named in `fail` fail. `ran` lists the nodes and steps that ran."""
 
     def __init__(self, app: Plait) -> None:
         self.ran: list[str] = []

@@ -1,6 +1,6 @@
-"""A worker process that runs random programs, to be killed: `python -m tests.workflows.program_worker URL DIRECTORY`.
+"""A worker process that runs random programs, and that tests kill: `python -m tests.workflows.program_worker URL DIRECTORY`.
 
-Each step adds a line to a file, which survives a kill.
+Each step appends a line to a file, which survives a kill.
 """
 
 import asyncio
@@ -24,14 +24,14 @@ from .test_programs import Durably
 
 
 class StoppedClock(DurableRuntime):
-    """The database's clock stands still between two moments, and deadlines with it."""
+    """A runtime without real time: the database's clock is frozen between two advances, and so are deadlines."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **{**options, "real_time": False})
 
 
 class Effects:
-    """Counts what steps do, as `Counter` does, in a file."""
+    """Counts the runs of each step in a file, with the interface of `Counter`."""
 
     def __init__(self, directory: Path, seed: int) -> None:
         self._file = os.open(directory / f"effects {seed}", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
@@ -44,7 +44,7 @@ class Effects:
 
 
 class Slowly(Durably):
-    """Steps take a while, so that kills interrupt some."""
+    """Steps take some time, so that kills interrupt some of them."""
 
     async def _step(self, name: str) -> str:
         result = await super()._step(name)

@@ -1,8 +1,8 @@
-"""Random programs of steps, waits and asyncio's combinators; and their results in plain asyncio: the oracle.
+"""Random programs of steps, waits and asyncio's combinators, and their expected results, which come from plain asyncio.
 
-A program is JSON, so that it can be a job's payload. The waits of a program take different powers of two of seconds, so that no two sums of them are equal:
-nothing happens at the same time by chance, and programs that start together have few moments at which anything happens. Signals are the exception: several
-can exist when their waits begin. They reach the handler one at a time, and a wait that another signal cancels leaves its own for a later wait.
+A program is JSON, so that it can be a job's payload. The waits of a program take different powers of two of seconds, so that no two sums of them are equal.
+No two events coincide by chance, and programs that start together share few points in time. Signals are the exception: several signals can
+exist when their waits begin. They are delivered one at a time. If a signal cancels another wait, that wait's signal stays for a later wait.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 Program = list[Any]
-"""The name of a combinator or an operation, and its parts."""
+"""The name of a combinator or an operation, and its arguments."""
 
 
 class Operations(Protocol):
@@ -25,7 +25,7 @@ class Operations(Protocol):
 
 
 class Maker:
-    """Makes one program of a seed."""
+    """Creates a program from a seed."""
 
     def __init__(self, seed: int, waits: int = 6) -> None:
         self._random = random.Random(seed)
@@ -33,7 +33,7 @@ class Maker:
         self._random.shuffle(self._waits)
         self._names = 0
         self.signals: list[tuple[str, int]] = []
-        """The name of each, and when it is sent, in seconds after the start. Its payload is `payload_of`."""
+        """The name of each signal, and the time in seconds after the start when it is sent. Its payload is `payload_of`."""
         self.program = self._then() if self._random.random() < 0.2 else self._node(4)
 
     def _then(self) -> Program:
@@ -81,17 +81,17 @@ class Maker:
         return ["signal", self._sent(1)]
 
     def _sent(self, times: int) -> str:
-        """The name of a signal that is sent that often."""
+        """The name of a new signal that is sent `times` times."""
         name = self._name()
         self.signals += [(name, self._waits.pop()) for _ in range(times)]
         return name
 
     def _either(self, _: int) -> Program:
-        """The first of two signals, then the other one."""
+        """Wait for the first of two signals, then for the other."""
         return ["either", self._sent(1), self._sent(1)] if len(self._waits) > 1 else self._step(0)
 
     def _patient(self, _: int) -> Program:
-        """Wait for a signal with a time limit, then without."""
+        """Wait for a signal with a timeout, then without."""
         return ["patient", self._waits.pop(), self._sent(1)] if len(self._waits) > 1 else self._step(0)
 
     def _twice(self, _: int) -> Program:
@@ -110,7 +110,7 @@ class Maker:
         return ["group", *self._some(depth, 2)]
 
     def _racing(self, depth: int) -> list[Program]:
-        """Each begins with a sleep of its own: who wins does not depend on how fast anything is."""
+        """Each branch begins with a different sleep, so that the winner does not depend on the speed of the machine."""
         first = [self._waits.pop() for _ in range(min(len(self._waits), self._random.randint(2, 3)))]
         return [["seq", ["sleep", seconds], self._node(depth)] for seconds in first]
 
@@ -134,7 +134,7 @@ class Maker:
         return ["finally", self._node(depth), ["step", self._name()]]
 
     def _left(self, depth: int) -> Program:
-        """A task that is begun, and ends or is left behind."""
+        """A task that is started, and either finishes or is abandoned."""
         if not self._waits:
             return self._step(0)
         first = ["sleep", self._waits.pop()]
@@ -146,7 +146,7 @@ def payload_of(name: str, at: int) -> str:
 
 
 async def run_job(program: Program, ops: Operations, restart: Callable[[Program], Awaitable[Any]]) -> Any:
-    """A program of two runs does the first one here, and leaves the second to `restart`."""
+    """Run a program. If it has two runs, run the first and pass the second to `restart`."""
     if program[0] != "then":
         return await run(program, ops)
     await run(program[1], ops)
@@ -231,7 +231,7 @@ async def run(program: Program, ops: Operations) -> Any:
 
 
 class _Selector(selectors.DefaultSelector):
-    """Nothing is waited for: the clock is moved on."""
+    """A selector that advances the clock instead of waiting."""
 
     now = 0.0
 
@@ -263,7 +263,7 @@ class _Fakes:
             self._loop.call_later(1e-6, self._hand_out)
 
     def _hand_out(self) -> None:
-        """One signal, to the first that waits for it; the next one when everything that follows from it has happened."""
+        """Deliver one signal to the first wait for it. The next signal is delivered after all consequences of this one."""
         self._handing_out = False
         self._waiting = [(name, future) for name, future in self._waiting if not future.done()]
         for name, future in self._waiting:
@@ -303,7 +303,7 @@ class _Fakes:
 
 
 def by_asyncio(program: Program, signals: list[tuple[str, int]]) -> tuple[Any, Counter[str]]:
-    """The program's result, and how often each step ran."""
+    """The program's result, and the number of runs of each step."""
     selector = _Selector()
     loop = asyncio.SelectorEventLoop(selector)
     loop.time = lambda: selector.now  # type: ignore[method-assign]

@@ -31,7 +31,7 @@ async def stream_all(count: int) -> list[int]:
     number, total, seen = 0, 0, bytearray(count)
     async for result in fan_out_stream(sub(leaf, n) for n in range(count)):
         assert result.value is not None
-        assert not seen[result.value], "seen twice"
+        assert not seen[result.value], "a result was returned twice"
         seen[result.value] = 1
         number, total = number + 1, total + result.value
     return [number, total]
@@ -46,7 +46,7 @@ async def main() -> int:
         print("ready", flush=True)
         await run_services([Worker(app, queues={queue: 100})], stop)
     await app.close()
-    # Not getrusage, which also counts what the process was before it became this one.
+    # Not getrusage, which also includes the memory of the process before exec.
     status = Path("/proc/self/status").read_text()
     print("megabytes", int(status.partition("VmHWM:")[2].split()[0]) // 1024, flush=True)
     return signals.exit_code

@@ -1,4 +1,4 @@
-"""An agent with two parallel tools, one of which waits a day for a person. Its worker is killed meanwhile: each tool runs once."""
+"""An agent with two parallel tools, one of which waits a day for a person. Its worker is killed in the meantime, and each tool runs once."""
 
 import asyncio
 import sys
@@ -27,7 +27,7 @@ async def test_an_agent_that_waits_a_day_for_a_person_runs_each_tool_once_though
         first.kill()
         await first.wait()
     ran = (tmp_path / "tools").read_text().split()
-    assert sorted(ran) == ["ask", "look_up"], "both tools have run; the person is waited for"
+    assert sorted(ran) == ["ask", "look_up"], "both tools have run, and the agent waits for the person"
     await kit.advance(days=1)
     await app_harness.sql("update plait.workers set expires_at = plait.now() where pid = $1", first.pid)
     await app_harness.rescue()

@@ -52,7 +52,7 @@ async def test_a_job_goes_on_with_new_arguments_and_an_empty_history(
         steps = await app_harness.store.jobs.list_steps(handle.id, all_tenants=True)
         assert [(step.seq, step.name) for step in steps] == [(1, "double"), (2, "sleep")]
         again = await counter.options(dedupe_key="one").enqueue(9)
-        assert (again.id, again.deduplicated) == (handle.id, True)  # the key is still held
+        assert (again.id, again.deduplicated) == (handle.id, True)  # the job still holds its dedupe key
         await kit.advance(hours=1)
     await kit.run_until_idle()
     assert await handle.result(timeout=120) == 3
@@ -163,7 +163,7 @@ async def test_children_and_follow_ups_belong_to_the_job_not_to_the_run(
     handle = await parent.enqueue(1)
     await kit.run_until_idle()
     assert await handle.result(timeout=120) == 2
-    assert sorted(ran) == ["child 1", "child 2", "uncle 2"]  # the second run has set its follow-ups again
+    assert sorted(ran) == ["child 1", "child 2", "uncle 2"]  # the second run has registered its follow-ups again
 
 
 async def test_arguments_are_checked_and_a_step_can_not_continue(app: Plait, kit: Kit, app_harness: Harness) -> None:
@@ -219,7 +219,7 @@ async def test_only_the_current_attempt_continues_and_twice_is_once(harness: Har
     assert await harness.store.workflows.continue_as_new(stale, '{"n":3}') == "stale"
     assert await harness.snapshot() == before
     assert await harness.store.workflows.continue_as_new(held, '{"n":2}') == "suspended"
-    assert await harness.store.workflows.continue_as_new(held, '{"n":2}') == "suspended"  # its reply was lost
+    assert await harness.store.workflows.continue_as_new(held, '{"n":2}') == "suspended"  # the reply was lost
     row = await harness.job(job)
     assert (row.status, row.payload, row.runs, row.attempts_used) == ("queued", '{"n":2}', 2, 0)
     lease = await worker.claim_one()

@@ -82,13 +82,13 @@ async def test_the_time_in_the_queue_and_between_retries_counts(app: Plait, kit:
     await kit.run_until_idle()
     for handle in handles:
         await assert_failed(handle, 3600)
-    assert await later.status() is Status.QUEUED, "its time began when it was due"
+    assert await later.status() is Status.QUEUED, "the deadline is measured from the time when the job was due"
     await kit.advance(minutes=30)
     await assert_failed(later, 3600)
 
 
 async def test_a_handler_that_runs_is_stopped_at_the_deadline(app: Plait, kit: Kit) -> None:
-    """By its worker, at once and for good: no retry is left when the time is over."""
+    """Its worker stops it immediately. The job is not retried after the deadline."""
 
     @app.job(deadline=0.2, retries=5, timeout=600)
     async def hangs() -> None:
@@ -100,7 +100,7 @@ async def test_a_handler_that_runs_is_stopped_at_the_deadline(app: Plait, kit: K
 
     handle, other = await hangs.enqueue(), await too_long.enqueue()
     running = asyncio.create_task(kit.run_until_idle())
-    await kit.clock.advance(seconds=0.2)  # the database's clock stands still otherwise
+    await kit.clock.advance(seconds=0.2)  # the database's clock is frozen
     await running
     await kit.advance(seconds=1)
     await assert_failed(handle, 0.2)

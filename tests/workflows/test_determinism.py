@@ -1,5 +1,5 @@
-"""A replay must request the recorded steps in the same order; otherwise it fails and reports the difference: T62,
-T63.
+"""A replay must request the recorded steps in the same order. Otherwise the job fails and reports the difference
+(T62, T63).
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from .run_to_end import run_to_end
 
 
 async def _changed(app: Plait, kit: Kit, before: Any, after: Any) -> str:
-    """The outcome of a job whose code changed from one to the other while it slept."""
+    """The outcome of a job whose code changed from `before` to `after` while it slept."""
     code = [before]
 
     @app.job(retries=5)
@@ -44,7 +44,7 @@ async def two(n: int = 2) -> int:
 
 
 async def test_another_step_in_its_place_is_an_error_that_names_both(app: Plait, kit: Kit) -> None:
-    """T63: the step found, the step expected, and what to do."""
+    """T63: the error names the recorded step, the requested step and the remedy."""
 
     async def before() -> None:
         await call(one)
@@ -98,7 +98,7 @@ async def test_a_new_step_before_old_ones_is_an_error(app: Plait, kit: Kit) -> N
 
 
 async def test_a_new_step_behind_a_version_is_none(app: Plait, kit: Kit) -> None:
-    """The job that had passed there takes the old path; one that comes new takes the new one, and keeps to it."""
+    """A job that had already passed this point takes the old path. A new job takes the new path, also on a replay."""
 
     async def before() -> list[Any]:
         await sleep("1h")
@@ -134,7 +134,7 @@ async def test_a_version_that_the_code_no_longer_has_is_an_error(app: Plait, kit
 
 
 async def test_steps_side_by_side_have_no_order(app: Plait, kit: Kit) -> None:
-    """Two branches, and a wait in one of them: on the replay the recorded steps are used in any order."""
+    """Two branches with a wait in one of them. On a replay, they can request the recorded steps in any order."""
     ran: list[str] = []
 
     async def note(what: str) -> str:

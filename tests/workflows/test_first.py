@@ -1,4 +1,4 @@
-"""`first`: the first wait that ends wins and the others are canceled; abandoned sub-jobs."""
+"""`first`: the first wait that ends wins, and the others are canceled. Also tests abandoned sub-jobs."""
 
 import asyncio
 from collections import Counter

@@ -1,6 +1,6 @@
 """Random programs have the same results in plait as in plain asyncio, and each step runs once, even if workers are lost.
 
-SEED=n and PROGRAMS=m select others.
+SEED=n and PROGRAMS=m select other programs.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ each_seed = pytest.mark.parametrize(
 
 
 class Durably:
-    """The operations, in plait."""
+    """The operations of a program, in plait."""
 
     def __init__(self, ran: Counter[str], leaf: Any) -> None:
         self._ran = ran
@@ -66,7 +66,7 @@ class Durably:
 
 
 class Programs:
-    """Many of them at the same time, on one clock."""
+    """Many programs that run concurrently, on one clock."""
 
     def __init__(self, app: Plait, kit: Kit, app_harness: Harness, seeds: list[int]) -> None:
         self._app, self._kit, self._harness = app, kit, app_harness
@@ -75,7 +75,7 @@ class Programs:
         self.jobs: dict[int, UUID] = {}
         self._now = 0
         self.starts = 0
-        """How often a handler began: for the first time, or for a replay."""
+        """The number of starts of handlers, including replays."""
 
         @app.job(queue="leaves")
         async def leaf(value: int) -> int:
@@ -93,7 +93,7 @@ class Programs:
             self.jobs[seed] = (await self._job.enqueue(seed, maker.program)).id
 
     async def advance(self) -> None:
-        """To the next moment at which something happens, and what happens then."""
+        """Advance the clock by a second, and send the signals that are due."""
         self._now += 1
         await self._kit.advance(seconds=1)
         store = await self._app.store()
@@ -111,7 +111,7 @@ class Programs:
         return self._now >= 64
 
     async def check(self, seed: int, *, most: int) -> str | None:
-        """The difference of one program from its expected result."""
+        """The difference between a program's result and the expected result, or None."""
         maker = self.makers[seed]
         expected, steps = await asyncio.to_thread(by_asyncio, maker.program, maker.signals)
         store = await self._app.store()
@@ -153,7 +153,7 @@ async def test_programs_come_to_what_asyncio_makes_of_them(
 async def test_handlers_that_stay_in_memory_come_to_the_same(
     app: Plait, kit: Kit, app_harness: Harness, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """Some continue where they are; others have no room, are dropped for newer ones, and are replayed."""
+    """Some handlers continue in memory. Others are evicted from the cache, and are replayed."""
     monkeypatch.setattr("plait.worker.worker.DurableRuntime", _Stopped)
     app.settings = app.settings.model_copy(update={"cached_handlers": PROGRAMS // 2, "lease": 3600})
     programs = Programs(app, kit, app_harness, [seed * 100_000 + 20_000 + n for n in range(PROGRAMS)])
@@ -174,14 +174,14 @@ async def test_handlers_that_stay_in_memory_come_to_the_same(
 
 
 class _Stopped(DurableRuntime):
-    """The clock stands still between two moments."""
+    """A runtime without real time: the clock is frozen between two advances."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **{**options, "real_time": False})
 
 
 async def _until_idle(app_harness: Harness, running: "asyncio.Task[None]") -> None:
-    """Until nothing is left that may run. A wake-up that a lock prevented is brought by the leader."""
+    """Wait until no job can run. The leader delivers wake-ups that a lock prevented."""
     busy = "select exists (select from plait.live where state in ('queued', 'running'))"
     while (await app_harness.rescue()).lost or await app_harness.sql(busy):
         assert not running.done()
@@ -189,7 +189,7 @@ async def _until_idle(app_harness: Harness, running: "asyncio.Task[None]") -> No
 
 
 class Losses:
-    """Leases are lost when jobs have come to a boundary: just before one of their writes, or after it and before its reply."""
+    """Makes jobs lose their leases at a boundary: just before a write, or after the write and before its reply."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
         self._random = random.Random(seed)
@@ -226,14 +226,14 @@ class Losses:
         monkeypatch.setattr(Checkpoints, "save", save)
 
     def plan(self, jobs: list[UUID]) -> None:
-        """At which of its next writes each of them is struck."""
+        """Choose, for each job, at which of its next writes it hangs."""
         self._counts.clear()
         self._at = {
             job: (self._random.randint(1, 6), self._random.random() < 0.5) for job in jobs if self._suffered[job] < 2
         }
 
     def end(self) -> int:
-        """The leases are lost: nothing is struck any more, and what hangs learns that it came too late."""
+        """End the round after the leases are lost. Hanging writes return as stale. Returns their number."""
         struck = len(self.frozen)
         self._suffered.update(self.frozen)
         self.frozen.clear()
@@ -271,7 +271,7 @@ async def test_leases_that_are_lost_at_any_boundary_change_nothing(
         lost += await _run_and_lose(app, app_harness, losses)
         losses.plan([])
         await kit.run_until_idle()
-        while (await app_harness.rescue()).resumed:  # a parent whose row was held when its fan-out was decided
+        while (await app_harness.rescue()).resumed:  # a parent whose row was locked when its fan-out was decided
             await kit.run_until_idle()
         if programs.ended:
             break
@@ -282,7 +282,7 @@ async def test_leases_that_are_lost_at_any_boundary_change_nothing(
 
 
 async def _run_and_lose(app: Plait, app_harness: Harness, losses: Losses) -> int:
-    """Run a worker until all that could run has ended, waits, or hangs at a boundary; then these lose their leases."""
+    """Run a worker until every job has ended, waits, or hangs at a boundary. Then the hanging jobs lose their leases."""
     worker = Worker(app, once=True, concurrency=1000)
     running = asyncio.create_task(worker.run(Stop()))
     busy = "select count(*) from plait.live where state = 'queued' or state = 'running' and job_id <> all($1)"
@@ -293,7 +293,7 @@ async def _run_and_lose(app: Plait, app_harness: Harness, losses: Losses) -> int
             this = worker.id
             while (
                 await app_harness.sql("select state from plait.workers where id = $1", this) == "alive"
-            ):  # it may renew its lease
+            ):  # the worker may renew its lease
                 await app_harness.sql(
                     "update plait.workers set expires_at = plait.now() - interval '1 s' where id = $1", this
                 )

@@ -1,6 +1,6 @@
 """kill -9 of workers that run random programs, at random moments: results are those of plain asyncio, and only steps in progress run again.
 
-SEED=n selects others. Time is virtual, so the result of a program does not depend on how long the replacement of a worker takes.
+SEED=n selects other programs. Time is virtual, so the result of a program does not depend on how long it takes to replace a worker.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ SEED = int(os.environ.get("SEED", "1"))
 
 
 class KilledWorkers:
-    """Worker processes of which one is killed now and then, and replaced."""
+    """Worker processes. `kill_one` kills one of them and starts another."""
 
     def __init__(self, url: str, directory: Path, app_harness: Harness) -> None:
         self._url, self._directory, self._harness = url, directory, app_harness
@@ -52,7 +52,7 @@ class KilledWorkers:
             victim.pid,
         )
         while (await self._harness.rescue()).lost:
-            pass  # declared lost; its jobs are moved by the next call
+            pass  # declared lost; the next call requeues its jobs
         await self.start(1)
 
     async def end(self) -> None:
@@ -99,7 +99,7 @@ async def _until_idle(app_harness: Harness) -> None:
         await app_harness.rescue()
         await app_harness.store.leader.promote()
         if await app_harness.sql("select not exists (select from plait.live where state in ('queued', 'running'))"):
-            # A first loss is scheduled within a second: that moment is now.
+            # After a first loss, a job is scheduled within a second. Make it due now.
             await app_harness.sql("update plait.live set run_at = plait.now() where state = 'scheduled'")
         await asyncio.sleep(0.01)
 

@@ -1,4 +1,4 @@
-"""Retries by an operator: of a whole workflow, of a child, of a parent; succeeded jobs are kept."""
+"""Retries by an operator: of a whole workflow, of a child, and of a parent. Succeeded jobs are kept."""
 
 import pytest
 
@@ -36,7 +36,8 @@ async def test_what_failed_in_a_tree_is_retried_and_what_succeeded_stays(
     again = nested.ran[len(before) :]
     assert "r.0.0" not in again  # it had succeeded
     assert not [what for what in again if what.startswith("note") and what in before]  # steps are kept
-    assert retried >= 3  # the root, its failed node and that one's failed leaf; and what was canceled by it
+    # The root, its failed node, the failed leaf of that node, and jobs that were canceled as a result.
+    assert retried >= 3
     assert {n.status for n in await handle.tree()} == {Status.SUCCEEDED}
 
 
@@ -90,7 +91,7 @@ async def test_a_child_is_retried_alone_while_its_fan_out_is_open(app: Plait, ki
 
 
 async def test_a_retried_parent_does_its_failed_fan_out_anew(app: Plait, kit: Kit, app_harness: Harness) -> None:
-    """T18: a stale checkpoint would only fail it again. Earlier steps are kept, unless they are dropped."""
+    """T18: with the old checkpoint, the parent would only fail again. Earlier steps are kept unless the retry drops them."""
     ran: list[str] = []
     fails = [True]
 
@@ -129,7 +130,7 @@ async def test_a_retried_parent_does_its_failed_fan_out_anew(app: Plait, kit: Ki
 
 
 async def test_an_error_that_was_borne_stays_on_record(app: Plait, kit: Kit) -> None:
-    """A retry keeps failures that the job itself handled: only a failed last step runs again."""
+    """A retry keeps failures that the job handled. Only a failed last step runs again."""
     ran: list[str] = []
 
     async def charge(card: str) -> str:

@@ -1,4 +1,4 @@
-"""Enqueueing and emitting in a handler: steps, sent once, in a durable function; plain calls in others."""
+"""Enqueueing and emitting in a handler. In a durable function they are steps and are sent once; in other handlers they are plain calls."""
 
 from plait import Plait, sleep
 from plait.testing import Kit
@@ -12,7 +12,7 @@ async def test_what_a_durable_handler_sends_is_sent_once(app: Plait, kit: Kit, a
 
     @app.job(retries=0)
     async def parent() -> list[str]:
-        first = await other.enqueue(1)  # before its first step
+        first = await other.enqueue(1)  # before the first step of the handler
         many = await other.enqueue_many([2, 3])
         await sleep(10)
         await app.emit("told", {"n": 1})

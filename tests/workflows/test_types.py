@@ -1,4 +1,4 @@
-"""Unions, discriminated unions and generic models in a durable job: arguments, results, steps and signals, also on a replay."""
+"""Unions, discriminated unions and generic models as arguments, results, steps and signals of a durable job, also on a replay."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Literal, TypeVar

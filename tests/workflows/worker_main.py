@@ -1,6 +1,6 @@
 """A worker process that kills itself once at a given point: `python -m tests.workflows.worker_main URL DIRECTORY`.
 
-The directory stores what must survive a kill: the points at which the process was killed, and how often each step ran.
+The directory stores data that must survive a kill: the points at which the process was killed, and the number of runs of each step.
 """
 
 import asyncio
@@ -25,12 +25,12 @@ BOUNDARIES = (
 )
 CHILDREN = 3
 
-# A handler that stays in memory is not unwound, and has no boundary there.
+# A handler that stays in memory is not unwound when it suspends, so it has no such boundary.
 app = Plait(settings=SETTINGS.model_copy(update={"cached_handlers": 0}))
 
 
 def die_once(directory: str, case: str, here: str) -> None:
-    """kill -9, the first time that this case comes here."""
+    """Kill this process with SIGKILL, the first time that this case reaches this point."""
     if case.rpartition(" ")[0] == here:
         mark = Path(directory) / f"died {case}"
         if not mark.exists():
@@ -46,7 +46,7 @@ def note(directory: str, what: str) -> None:
 @app.job(retries=20)
 async def child(n: int, directory: str, case: str) -> int:
     if case.startswith("after suspend") and not (Path(directory) / f"died {case}").exists():
-        raise Snooze("50ms")  # or the parent might not have to wait
+        raise Snooze("50ms")  # otherwise the parent might not have to wait
     return n * 10
 
 

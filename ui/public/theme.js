@@ -4,6 +4,6 @@
     const theme = localStorage.getItem("plait.theme");
     if (theme === "dark" || theme === "light") document.documentElement.dataset.theme = theme;
   } catch {
-    // If storage is blocked, the system's theme is used.
+    // If storage is blocked, the system theme is used.
   }
 })();

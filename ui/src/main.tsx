@@ -17,9 +17,9 @@ const client: QueryClient = new QueryClient({
     queries: {
       staleTime: 2000,
       refetchOnWindowFocus: true,
-      // A client error (4xx) would fail again.
+      // A request with a client error (4xx) would fail again, so it is not retried.
       retry: (count, error) => !(error instanceof ApiError && error.status < 500) && count < 2,
-      // Requests are sent whatever the browser says about its network: the server may be on the same machine (api/connection.ts).
+      // Send requests even if the browser reports that it is offline: the server may run on the same machine (api/connection.ts).
       networkMode: "always",
     },
     mutations: { networkMode: "always" },
@@ -32,7 +32,7 @@ client.getQueryCache().subscribe((event) => {
   if (event.action.error instanceof ApiError && event.action.error.status === 401) void client.resetQueries({ queryKey: ["session"] });
 });
 
-// After an outage, refetch what is visible, except lists of several pages: they offer a reload (pages/jobs.tsx).
+// After an outage, refetch visible data, except lists of several pages. They show a reload button (pages/jobs.tsx).
 onReturn(() => {
   void client.invalidateQueries({ predicate: ({ state }) => ((state.data as { pages?: unknown[] } | undefined)?.pages?.length ?? 0) <= 1 });
   reset();

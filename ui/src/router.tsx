@@ -53,7 +53,7 @@ const routeTree = root.addChildren([
     page("/tenants", () => import("./pages/tenants")),
     page("/audit", () => import("./pages/audit")),
     page("/keys", () => import("./pages/keys")),
-    // Any other address: inside the shell, so that the navigation stays.
+    // Unknown URLs are shown inside the shell, so that the navigation stays.
     createRoute({ getParentRoute: () => signedIn, path: "$", component: PageNotFound }),
   ]),
 ]);

@@ -94,7 +94,7 @@ class AsyncPlait:
 
     async def wait(self, job_id: str, *, timeout: float | None = None) -> JobPage:
         watch = Watch(job_id, timeout)
-        # Polls instead of long polling, which would occupy a thread for each waiting caller.
+        # Short polling: long polling would occupy a thread for each waiting caller.
         while (job := await self.get(job_id))["status"] not in FINAL:  # noqa: ASYNC110
             await asyncio.sleep(watch.next(job))
         return job

@@ -28,7 +28,7 @@ FINAL: Final[frozenset[Status]] = frozenset({"succeeded", "failed", "dead_letter
 POLL_PAUSES: Final = (0.1, 0.2, 0.4, 0.8, 1.5, 2.0)
 """Seconds between polls while waiting for a job. The last value repeats."""
 WAIT: Final = 20.0
-"""Long polling: seconds that the server may wait before it answers."""
+"""Long polling: seconds that the server may wait before it responds."""
 
 
 class Plait:
@@ -113,7 +113,7 @@ class Plait:
         return self._move("POST /jobs/{job_id}/cancel", job_id, {"reason": reason, "tree": tree})
 
     def retry(self, job_id: str, **options: Any) -> Moved:
-        """Run a final job again, unless it succeeded. The options are those of `POST /jobs/{job_id}/retry`."""
+        """Run a final job again, unless it succeeded. Options: see `POST /jobs/{job_id}/retry`."""
         return self._move("POST /jobs/{job_id}/retry", job_id, options)
 
     def reschedule(
@@ -158,7 +158,7 @@ class Plait:
             if job["status"] in FINAL:
                 return job
             pause = watch.next(job)
-            if time.monotonic() - asked < most / 2:  # a server that is shutting down does not wait
+            if time.monotonic() - asked < most / 2:  # a server that is shutting down responds immediately
                 time.sleep(pause)
 
     def result(self, job_id: str, *, timeout: float | None = None) -> Any:
@@ -214,7 +214,7 @@ class Watch:
 
     @property
     def most(self) -> float:
-        """Seconds that the server may wait before it answers."""
+        """Seconds that the server may wait before it responds."""
         return WAIT if self._until is None else max(0.0, min(WAIT, self._until - time.monotonic()))
 
     def next(self, job: JobPage) -> float:

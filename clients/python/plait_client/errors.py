@@ -45,7 +45,7 @@ class JobFailed(PlaitError):
 
 
 class Refused(PlaitError):
-    """The server answered with an error. `code` is for programs, the message for people."""
+    """The server responded with an error. Programs should test `code`; the message is for people."""
 
     def __init__(self, status: int, code: str, detail: str, problem: Problem | None, retry_after: float | None) -> None:
         super().__init__(detail)
@@ -92,7 +92,7 @@ class NotValid(Refused):
 
 
 class TooMany(Refused):
-    """A rate limit or a quota is exceeded. `retry_after` has the seconds to wait, if the server sent them."""
+    """A rate limit or a quota is exceeded. `retry_after`: seconds to wait, if the server sent them."""
 
 
 class NotAvailable(Refused):
@@ -115,7 +115,7 @@ _LOST: Final = frozenset({"lease-lost", "worker-lost"})
 def refusal(status: int, body: bytes, retry_after: float | None) -> Refused:
     """The exception for an error response. A body that is not problem+json comes from a proxy."""
     problem = _problem(body)
-    code, detail, parts = "http", f"the server answered {status}", list[str]()
+    code, detail, parts = "http", f"the server responded with status {status}", list[str]()
     if problem is not None:
         code = str(problem.get("type", "http")).rpartition(":")[2]
         detail = str(problem.get("detail") or problem.get("title") or detail)

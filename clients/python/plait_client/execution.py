@@ -14,7 +14,7 @@ from plait_client.outcomes import Outcome, Stopped, Why
 from plait_client.types import ClaimedJob, Held
 
 PATIENCE: Final = 2.0
-"""Seconds that a handler has after it was asked to stop. After that its slot is freed, even if the handler is still running (T43, T103)."""
+"""Seconds that a handler has to finish after it was asked to stop. Then its slot is freed, even if the handler is still running (T43, T103)."""
 _TRACE: Final = re.compile(r"(?!0{32})[0-9a-f]{32}")
 
 Handler = Callable[[dict[str, Any], "Context"], Any]
@@ -41,12 +41,12 @@ class Context:
     queue: str
     correlation_id: str | None
     trace_id: str
-    """The trace id of this attempt, 32 hexadecimal digits. It is the correlation id if that has this form."""
+    """The trace id of this attempt, 32 hexadecimal digits. It equals the correlation id if that has this form."""
     traceparent: str
     """The value of the `traceparent` header for outgoing requests."""
     log: Logger
     stopped: threading.Event = field(repr=False)
-    """Set when the job must stop. An `async def` handler is canceled; a `def` handler must check this."""
+    """Set when the job must stop. An `async def` handler is canceled. A `def` handler must check this event."""
     _report: Report = field(repr=False)
 
     def progress(self, value: dict[str, Any]) -> None:
@@ -54,7 +54,7 @@ class Context:
         self._report(progress=value)
 
     def output(self, text: str) -> None:
-        """Append output to the attempt, which keeps the last 64 KiB. Blocks, as `progress` does."""
+        """Append output to the attempt, which keeps the last 64 KiB. Blocks, like `progress`."""
         self._report(stdout=text)
 
 
@@ -101,7 +101,7 @@ class Execution:
         )
 
     async def run(self, registered: Registered, context: Context) -> Outcome:
-        """Run the handler and return an outcome, whatever happens."""
+        """Run the handler. Always returns an outcome, even if the handler raises or is stopped."""
         if (why := self.why) is not None:  # stopped before it started
             return Outcome.of(Stopped(why), why)
         given = self.job["timeout_seconds"]
@@ -154,7 +154,7 @@ def _in_thread(handler: Handler, payload: Any, context: Context) -> "asyncio.Fut
         failed: BaseException | None = None
         try:
             result = handler(payload, context)
-        except StopIteration as error:  # a future can't carry it
+        except StopIteration as error:  # can't be set on a future
             failed = RuntimeError(f"StopIteration: {error}")
         except BaseException as error:  # noqa: BLE001 - also SystemExit, which fails the job and not the worker
             failed = error

@@ -1,4 +1,4 @@
-"""Structured logs: one JSON object per line, with the field names of plait's own workers."""
+"""Structured logs: one JSON object per line, with the same field names as plait's workers."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ def to_stderr(level: str, event: str, fields: Mapping[str, Any]) -> None:
 
 
 def line(level: str, event: str, fields: Mapping[str, Any]) -> str:
-    """Format a log entry as one line of JSON, whatever its fields contain."""
+    """Format a log entry as one line of JSON. Fields that can't be serialized are replaced."""
     head = {"timestamp": datetime.now(UTC).isoformat(), "level": level, "event": event}
     try:
         return json.dumps({**fields, **head}, default=repr)

@@ -1,4 +1,4 @@
-"""Outcomes of attempts, and the exceptions that a handler raises to choose one."""
+"""Outcomes of attempts, and the exceptions that a handler raises to choose its outcome."""
 
 import json
 import traceback
@@ -47,7 +47,7 @@ class Skip(PlaitError):
 
 
 class Stopped(PlaitError):
-    """The worker stopped the handler; `why` has the reason."""
+    """The worker stopped the handler. `why` is the reason."""
 
     def __init__(self, why: Why) -> None:
         super().__init__(MESSAGES[why])

@@ -1,5 +1,5 @@
-"""The requests of a worker. Each names the worker and the attempt, so the server rejects outdated attempts and recognizes repeated
-requests. All methods block and are called from threads.
+"""The requests of a worker. Each request names the worker and the attempt, so the server rejects outdated attempts and recognizes
+repeated requests. All methods block and are called from threads.
 """
 
 import os
@@ -52,8 +52,8 @@ class Protocol:
         self._claims.close()
 
     def beat(self, one: Held | None, held: Sequence[Held] | None) -> Beat:
-        """Renew the lease. `held`: all claimed jobs, if no claim is in progress; the server releases jobs that are not listed. Otherwise only
-        `one` job is checked."""
+        """Renew the lease. `held`: all claimed jobs, if no claim is in progress. The server releases claimed jobs that are not listed.
+        Without `held`, only the job `one` is checked."""
         if held is not None or one is None:
             body = {"worker": self._number(), "held": held if held is None else list(held)}
             return cast("Beat", self._send("POST /worker/heartbeat", None, body))

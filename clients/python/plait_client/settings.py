@@ -20,7 +20,7 @@ class Settings:
     timeout: float = 30.0
     """Timeout of one request, in seconds."""
     retries: int = 4
-    """How often a request is retried after no response, 429, 502, 503 or 504."""
+    """Maximum number of retries of a request after no response, or after status 429, 502, 503 or 504."""
 
     def __post_init__(self) -> None:
         _refuse(self._faults())
@@ -50,9 +50,9 @@ class WorkerSettings:
 
     queues: tuple[str, ...] = ("default",)
     concurrency: int = 10
-    """How many handlers run concurrently."""
+    """Maximum number of handlers that run concurrently."""
     claim_limit: int | None = None
-    """Maximum number of claimed jobs, including prefetched ones. Default: `concurrency`."""
+    """Maximum number of claimed jobs, including prefetched jobs. Default: `concurrency`."""
     lease: float = 30.0
     """Seconds without a heartbeat after which the worker is lost and its jobs are requeued."""
     heartbeat: float | None = None
@@ -131,7 +131,7 @@ def _url_faults(url: str) -> list[str]:
     except ValueError:
         return ["url: must be a URL like https://plait.example"]
     if not good or parts.username or parts.query or parts.fragment or not url.isprintable() or " " in url:
-        return ["url: must be a URL like https://plait.example, without query and password"]
+        return ["url: must be a URL like https://plait.example, without a query or a password"]
     return []
 
 

@@ -29,8 +29,8 @@ LONGEST_PAUSE: Final = 30.0
 IDLE: Final = 4.0
 """Seconds after which an idle connection is not reused, because servers close idle connections."""
 _NOT_REPLAYED: Final = re.compile(r"/(jobs|worker/.*)")
-"""Routes without a generated Idempotency-Key. On `/jobs` it is the job's own key, and the job's id makes a retry safe. Requests of workers
-are fenced by the attempt."""
+"""Routes without a generated Idempotency-Key. On `/jobs` the header sets the job's idempotency key, and the job's id makes a retry safe.
+Requests of workers are fenced by the attempt."""
 
 
 class Transport:
@@ -84,7 +84,7 @@ class Transport:
                 tried += 1
 
     def close(self) -> None:
-        """Abort running requests and retries. A thread that waits for a response gets Unreachable."""
+        """Abort running requests and retries. In a thread that waits for a response, `call` raises Unreachable."""
         self._closed.set()
         with self._lock:
             busy, idle = list(self._busy), [connection for _, connection in self._idle]
@@ -97,8 +97,8 @@ class Transport:
             connection.close()
 
     def leader_of(self, error: Exception) -> "Transport | None":
-        """The URL of the leader to which a follower redirects a node job, as its operator configured it. Never redirects from https
-        to http, and never more than once."""
+        """A transport to the leader, if a follower redirects a node job there. The operator configures the leader's URL. Never redirects
+        from https to http, and never more than once."""
         if self._follows and isinstance(error, Refused) and error.status == 421 and error.problem:
             url = error.problem.get("leader_url")
             if url and urlsplit(url).scheme in ("https", self._at.scheme):
@@ -111,7 +111,7 @@ class Transport:
         try:
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 connection.request(method, target, content, dict(headers))
-            # The server answers a request that is too large before it has read all of it. Sending fails, but the response can be read.
+            # The server rejects a request that is too large before it has read all of it. Sending fails, but the response can be read.
             answer = connection.getresponse()
             body = answer.read()
             kept = not answer.will_close
@@ -176,7 +176,7 @@ def pause(error: Exception, tried: int) -> float:
 
 
 def _is_open(connection: HTTPConnection) -> bool:
-    """If an idle connection is readable, the server has closed it."""
+    """Whether the server has kept an idle connection open. A closed connection is readable."""
     return connection.sock is not None and not select.select([connection.sock], [], [], 0)[0]
 
 
@@ -184,7 +184,7 @@ def _filled(template: str, path: Mapping[str, str]) -> str:
     def value(name: re.Match[str]) -> str:
         given = str(path.get(name[1], ""))
         if given in ("", ".", ".."):
-            raise ValueError(f"{template} needs {name[1]}")
+            raise ValueError(f"{template}: path parameter {name[1]} must not be empty, '.' or '..', got {given!r}")
         return quote(given, safe="")
 
     return re.sub(r"\{(\w+)\}", value, template)

@@ -3,8 +3,8 @@
 Three activities run concurrently: one claim at a time, which waits at the server for jobs; a heartbeat, which renews the worker's lease and
 returns the jobs that must stop; and the handlers. The heartbeat has its own thread, so that a handler that blocks the event loop does not lose
 the lease (T47). A claimed job stays in `_held` until the server has acknowledged its outcome, so that a heartbeat that lists the held jobs
-never releases one that is being settled (T33). Such a heartbeat would release the jobs in the response to a claim, so it is sent only while no
-claim is in progress. The lock `_claiming` ensures this.
+never releases a job that is being settled (T33). Such a heartbeat would also release the jobs in the response to a claim, so it is sent only
+while no claim is in progress. The lock `_claiming` ensures this.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ class Worker:
         """Until this time the server may still claim jobs for this worker without its knowledge, because the response to a claim was lost."""
 
     def handle(self, definition: str, *, timeout: float = 3600) -> Callable[[Given], Given]:
-        """Register the handler of a job definition. `timeout`: the timeout in seconds for jobs without one."""
+        """Register the handler of a job definition. `timeout`: seconds, for jobs that have no timeout."""
         if definition in self._handlers:
             raise ValueError(f"{definition} already has a handler")
 
@@ -134,7 +134,7 @@ class Worker:
                 failed += 1
 
     def _claim_limit(self) -> int:
-        """How many jobs to claim. Jobs are claimed whenever a slot is free, and prefetched when at most half of the limit is held."""
+        """The number of jobs to claim. Jobs are claimed whenever a slot is free, and prefetched when at most half of the limit is held."""
         held, most = len(self._held), self._work.most_held
         idle = not self._ready and self._running < self._work.concurrency
         return max(0, most - held) if idle or held <= most / 2 else 0
@@ -208,7 +208,7 @@ class Worker:
                 log.warning("lease lost")
             elif outcome.body.get("reason") == REFUSED:
                 log.error("outcome refused", error=str(error))
-                self._doubt()  # the next heartbeat that lists the held jobs releases it
+                self._doubt()  # the next heartbeat that lists the held jobs releases the job
             else:
                 refused = Outcome.failed(REFUSED, f"the server rejected the outcome ({outcome.verb}): {error}")
                 await self._settle(protocol, execution, refused, log)
@@ -216,7 +216,7 @@ class Worker:
             self._drop(execution)
 
     def _drop(self, execution: Execution) -> None:
-        """Remove it from `_held`, unless the job was lost and this worker has claimed it again."""
+        """Remove the job from `_held`, unless it was lost and this worker has claimed it again."""
         if self._held.get(execution.job["id"]) is execution:
             del self._held[execution.job["id"]]
         self._changed.set()
@@ -224,7 +224,7 @@ class Worker:
     # Heartbeats, in their own thread
 
     def _keep_beating(self, protocol: Protocol, loop: asyncio.AbstractEventLoop) -> None:
-        """Renew the lease while jobs are held. If that fails, stop the handlers before the lease expires and other workers run the jobs."""
+        """Renew the lease while jobs are held. If renewal fails, stop the handlers before the lease expires and other workers run the jobs."""
         beats, pause_s = 0, self._work.interval
         while not self._ended.wait(pause_s):
             pause_s = self._work.interval
@@ -260,7 +260,7 @@ class Worker:
             if execution := self._held.get(job_id):
                 execution.stop("canceled")
         for job_id in beat["gone"]:
-            # Only this attempt: the worker may have claimed the job again in the meantime.
+            # Stop only this attempt: the worker may have claimed the job again in the meantime.
             if (execution := self._held.get(job_id)) and execution.held in asked:
                 execution.stop("lost")
                 self._drop(execution)
@@ -273,7 +273,7 @@ class Worker:
         self._doubt_until = time.monotonic() + self._work.wait + 5
 
     def _lose_all(self, protocol: Protocol, worker: int | None) -> None:
-        """Drop all jobs of a lost worker. A claim and a heartbeat may both detect it; the second must not stop jobs of the new registration."""
+        """Drop all jobs of a lost worker. A claim and a heartbeat may both detect the loss. The second call must not stop jobs of the new worker id."""
         if protocol.worker != worker:
             return
         self._log.warning("worker lost", held=len(self._held))
@@ -312,7 +312,7 @@ class Worker:
     def _signals(self) -> Iterator[None]:
         loop = asyncio.get_running_loop()
         names = (signal.SIGTERM, signal.SIGINT)
-        with contextlib.suppress(NotImplementedError):  # on Windows, where Ctrl-C raises an exception
+        with contextlib.suppress(NotImplementedError):  # on Windows, where Ctrl-C raises KeyboardInterrupt
             for name in names:
                 loop.add_signal_handler(name, self.stop)
         try:

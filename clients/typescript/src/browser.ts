@@ -1,4 +1,4 @@
-// The entry point for browsers, where this package must not be used.
+// The entry point for browsers. It throws, because this package must not be used there.
 import { BrowserRefused } from "./errors.js";
 
 throw new BrowserRefused();

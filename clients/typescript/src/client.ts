@@ -30,9 +30,9 @@ export interface EnqueueOptions {
   scheduledFor?: Date | string;
   delaySeconds?: number;
   timeoutSeconds?: number;
-  /** At most one unfinished job per key: another enqueue returns that job, marked `deduplicated`. */
+  /** At most one unfinished job per key. A second enqueue returns the existing job, marked `deduplicated`. */
   dedupeKey?: string;
-  /** The same payload returns the same job for as long as it is kept; another payload is a Conflict. */
+  /** For as long as the job is kept, an enqueue with the same payload returns it. A different payload throws Conflict. */
   idempotencyKey?: string;
   limitKey?: string;
   correlationId?: string;
@@ -51,10 +51,10 @@ type Tenanted = { tenant?: string };
 type Listing = Routes["GET /jobs"]["query"];
 const FINAL: ReadonlySet<Status> = new Set(["succeeded", "failed", "dead_letter", "canceled", "skipped"]);
 const POLL_PAUSES_S = [0.1, 0.2, 0.4, 0.8, 1.5, 2];
-/** Long polling: seconds that the server may wait before it answers. */
+/** Long polling: seconds that the server may wait before it responds. */
 const WAIT_S = 20;
 
-/** plait over HTTP. One instance per process is enough. Its only state is its settings. */
+/** A client of plait's HTTP API. One instance per process is enough: its only state is its settings. */
 export class Plait {
   readonly #transport: Transport;
   readonly #timeoutSeconds: number;
@@ -65,7 +65,7 @@ export class Plait {
     this.#timeoutSeconds = settings.timeoutSeconds;
   }
 
-  /** Call any route of the API, typed by its OpenAPI document. */
+  /** Call any route of the API. The types come from its OpenAPI document. */
   async call<R extends Route>(route: R, request: Request<R>): Promise<Routes[R]["answer"]> {
     return await this.#transport.call(route, request);
   }
@@ -77,7 +77,7 @@ export class Plait {
     options: EnqueueOptions = {},
   ): Promise<Handle<Result>> {
     const declared = typeof definition === "string" ? { key: definition } : definition;
-    // Validate, but send the original: the worker parses it with the schema.
+    // Validate the payload, but send the original: the worker parses it with the schema.
     await checked(`the payload of ${declared.key}`, declared.payload, payload);
     const { queue, priority, maxAttempts, delaySeconds, timeoutSeconds, dedupeKey, limitKey, correlationId } = options;
     const made = await this.call("POST /jobs", {
@@ -143,7 +143,7 @@ export class Plait {
     return await this.call("POST /jobs/{job_id}/signal", { path: { job_id: id }, body: { name, payload } });
   }
 
-  /** The items that a job writes to a stream, as they come, until the stream is closed or the job is final. */
+  /** The items that a job writes to a stream, as they are written, until the stream is closed or the job is final. */
   stream<Item = unknown>(id: string, name: string, options: StreamOptions = {}): AsyncGenerator<Item, void, void> {
     return streamed<Item>(this.#transport, id, name, options);
   }
@@ -197,7 +197,7 @@ export class Plait {
         throw new TimedOut(`job ${id} is ${job.status} after ${timeoutSeconds} s`);
       }
       if (performance.now() - asked < (most * 1000) / 2) {
-        // A server that is shutting down does not wait.
+        // A server that is shutting down responds immediately.
         const pause = (POLL_PAUSES_S[polls] ?? POLL_PAUSES_S.at(-1)!) * 1000;
         await sleep(Math.min(pause, left), undefined, signal ? { signal } : {});
       }

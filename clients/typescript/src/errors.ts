@@ -33,7 +33,7 @@ export class Unreachable extends PlaitError {}
 /** The caller's timeout expired. */
 export class TimedOut extends PlaitError {}
 
-/** The server answered with an error. `code` is for programs, the message for people. */
+/** The server responded with an error. Programs should test `code`; the message is for people. */
 export class Refused extends PlaitError {
   constructor(
     readonly status: number,
@@ -65,7 +65,7 @@ export class ChangedMeanwhile extends Refused {}
 export class TooLarge extends Refused {}
 /** The request is invalid. The message lists the fields. */
 export class NotValid extends Refused {}
-/** A rate limit or a quota is exceeded. `retryAfter` has the seconds to wait, if the server sent them. */
+/** A rate limit or a quota is exceeded. `retryAfter`: seconds to wait, if the server sent them. */
 export class TooMany extends Refused {}
 /** The server is temporarily unavailable. */
 export class NotAvailable extends Refused {}
@@ -101,7 +101,7 @@ const LOST = new Set(["lease-lost", "worker-lost"]);
 export function refusal(status: number, body: string, retryAfter: number | undefined): Refused {
   const problem = parsed(body);
   const code = problem.type?.split(":").at(-1) ?? "http";
-  const detail = problem.detail ?? problem.title ?? `the server answered ${status}`;
+  const detail = problem.detail ?? problem.title ?? `the server responded with status ${status}`;
   const parts = (problem.errors ?? []).map((one) => `${String(one["at"])}: ${String(one["message"])}`);
   const Kind = LOST.has(code) ? LeaseLost : (BY_STATUS[status] ?? (status >= 500 ? NotAvailable : Refused));
   return new Kind(status, code, [detail, ...parts].join("; "), problem, retryAfter);

@@ -19,7 +19,7 @@ export interface Context {
   readonly definition: string;
   readonly queue: string;
   readonly correlationId: string | null;
-  /** The trace id of this attempt, 32 hexadecimal digits. It is the correlation id if that has this form. */
+  /** The trace id of this attempt, 32 hexadecimal digits. It equals the correlation id if that has this form. */
   readonly traceId: string;
   /** The value of the `traceparent` header for outgoing requests. */
   readonly traceparent: string;
@@ -43,7 +43,7 @@ export interface Registered {
   readonly timeoutSeconds: number;
 }
 
-/** The time that a handler has after it was asked to stop. After that its slot is freed, even if the handler is still running (T43, T103). */
+/** The time that a handler has to finish after it was asked to stop. Then its slot is freed, even if the handler is still running (T43, T103). */
 const PATIENCE_MS = 2000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -108,7 +108,7 @@ export class Execution {
     });
   }
 
-  /** Run the handler and return an outcome, whatever happens. Never throws. */
+  /** Run the handler. Always returns an outcome and never throws. */
   async run(registered: Registered, context: Context): Promise<Outcome> {
     const { definition, handler, timeoutSeconds } = registered;
     const limit = (this.job.timeout_seconds ?? timeoutSeconds) * 1000;

@@ -1,10 +1,10 @@
-// Structured logs: one JSON object per line, with the field names of plait's own workers.
+// Structured logs: one JSON object per line, with the same field names as plait's workers.
 
 export type Level = "debug" | "info" | "warning" | "error";
 export type Fields = Readonly<Record<string, unknown>>;
 export type Sink = (level: Level, event: string, fields: Fields) => void;
 
-/** Write to standard error, with one line per entry, whatever its fields contain. */
+/** Write each entry to standard error as one line. */
 export const toStderr: Sink = (level, event, fields) => {
   process.stderr.write(line(level, event, fields) + "\n");
 };

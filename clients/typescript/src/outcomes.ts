@@ -1,4 +1,4 @@
-// Outcomes of attempts, and the errors that a handler throws to choose one.
+// Outcomes of attempts, and the errors that a handler throws to choose its outcome.
 
 import { PlaitError } from "./errors.js";
 import type { Complete, Fail, Release, SkipIt } from "./types.js";

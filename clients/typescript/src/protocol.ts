@@ -1,5 +1,5 @@
-// The requests of a worker. Each names the worker and the attempt, so the server rejects outdated attempts and recognizes repeated
-// requests.
+// The requests of a worker. Each request names the worker and the attempt, so the server rejects outdated attempts and recognizes
+// repeated requests.
 
 import { LeaseLost, Refused } from "./errors.js";
 import type { Outcome } from "./outcomes.js";
@@ -39,8 +39,8 @@ export class Protocol {
   }
 
   /**
-   * Renew the lease. `held`: all claimed jobs, if no claim is in progress; the server releases jobs that are not listed. Otherwise only
-   * `one` job is checked.
+   * Renew the lease. `held`: all claimed jobs, if no claim is in progress. The server releases claimed jobs that are not listed. Without
+   * `held`, only the job `one` is checked.
    */
   async beat(one: Held | undefined, held: Held[] | null): Promise<Beat> {
     const request = { retries: 0, timeoutSeconds: this.#leaseSeconds / 3 };
@@ -92,7 +92,7 @@ export class Protocol {
     }
   }
 
-  /** The server has declared this worker lost. The next claim registers a new one. */
+  /** Forget the worker's id, because its lease is lost. The next claim registers a new worker. */
   forget(): void {
     this.#worker = null;
   }

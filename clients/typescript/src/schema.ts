@@ -1,4 +1,4 @@
-// Standard Schema, version 1: the interface that Zod, Valibot, ArkType and others implement. It is declared here, so the package has no dependency.
+// Standard Schema, version 1: the interface that Zod, Valibot, ArkType and others implement. It is declared here, so that the package has no dependencies.
 
 import { SchemaMismatch } from "./errors.js";
 

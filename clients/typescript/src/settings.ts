@@ -8,7 +8,7 @@ export interface ClientOptions {
   key?: string;
   /** Timeout of one request, in seconds. Default: 30. */
   timeoutSeconds?: number;
-  /** How often a request is retried after no response, 429, 502, 503 or 504. Default: 4. */
+  /** Maximum number of retries of a request after no response, or after status 429, 502, 503 or 504. Default: 4. */
   retries?: number;
   /** Default: the global fetch. */
   fetch?: typeof fetch;
@@ -39,9 +39,9 @@ export function clientSettings(options: ClientOptions): ClientSettings {
 export interface WorkerOptions extends ClientOptions {
   /** Default: ["default"]. */
   queues?: string[];
-  /** How many handlers run concurrently. Default: 10. */
+  /** Maximum number of handlers that run concurrently. Default: 10. */
   concurrency?: number;
-  /** Maximum number of claimed jobs, including prefetched ones. Default: `concurrency`. */
+  /** Maximum number of claimed jobs, including prefetched jobs. Default: `concurrency`. */
   claimLimit?: number;
   /** Seconds without a heartbeat after which the worker is lost and its jobs are requeued. Default: 30. */
   leaseSeconds?: number;
@@ -89,7 +89,7 @@ function refuseBrowsers(): void {
   }
 }
 
-/** Collects all faults, so that one error reports them. */
+/** Collects all faults, so that one error can report them. */
 export class Checks {
   readonly #faults: string[] = [];
 
@@ -99,7 +99,7 @@ export class Checks {
     }
     const url = URL.canParse(given) ? new URL(given) : undefined;
     if (!url || !["http:", "https:"].includes(url.protocol) || url.username || url.search || url.hash) {
-      return this.#fault("url: must be a URL like https://plait.example, without query and password", "");
+      return this.#fault("url: must be a URL like https://plait.example, without a query or a password", "");
     }
     return url.href.replace(/\/+$/, "");
   }

@@ -1,4 +1,4 @@
-// HTTP requests, typed by the routes of the OpenAPI document, with retries where they are safe.
+// HTTP requests with the types of the OpenAPI document, retried where that is safe.
 //
 // Changes are safe to retry because they carry an Idempotency-Key, an id, or (worker, attempt). A claim has none of these and is sent once.
 
@@ -76,7 +76,7 @@ export class Transport {
     return this.#settings.retries;
   }
 
-  /** Yield the lines of a streaming response. Throws Unreachable on a timeout and when the connection closes, because a stream ends with an
+  /** Yield the lines of a streaming response. Throws Unreachable on a timeout, and when the connection closes: a stream ends with an
    * explicit event. A response without content means that the stream has ended. */
   async *lines(
     template: string,
@@ -113,7 +113,7 @@ export class Transport {
         heard();
         const pieces = (rest + decoder.decode(chunk, { stream: true })).split(/\r?\n/);
         rest = pieces.pop()!;
-        clearTimeout(late); // the timeout must not include the reader's own work
+        clearTimeout(late); // the timeout must not include the time that the caller spends on the lines
         yield* pieces;
         heard();
       }
@@ -177,11 +177,11 @@ export class Transport {
   }
 }
 
-/** Routes without a generated Idempotency-Key. On `/jobs` it is the job's own key, and the job's id makes a retry safe. Requests of workers
- * are fenced by the attempt. */
+/** Routes without a generated Idempotency-Key. On `/jobs` the header sets the job's idempotency key, and the job's id makes a retry safe.
+ * Requests of workers are fenced by the attempt. */
 const NOT_REPLAYED = /^\/(jobs|worker\/.*)$/;
 
-/** The URL of the leader to which a follower redirects a node job, as its operator configured it. Never redirects from https to http. */
+/** The leader's URL, if a follower redirects a node job there. The operator configures the URL. Never redirects from https to http. */
 function leaderOf(error: unknown, base: string): string | undefined {
   const url = error instanceof Refused && error.status === 421 ? error.problem.leader_url : undefined;
   return url && ["https:", new URL(base).protocol].includes(new URL(url).protocol) ? url.replace(/\/+$/, "") : undefined;
@@ -207,7 +207,7 @@ function filled(template: string, path: Record<string, string>): string {
     const value = path[name];
     // URL would resolve "." and ".." as relative path segments.
     if (value === undefined || value === "" || value === "." || value === "..") {
-      throw new TypeError(`${template} needs ${name}`);
+      throw new TypeError(`${template}: path parameter ${name} must not be empty, "." or "..", got ${JSON.stringify(value)}`);
     }
     return encodeURIComponent(value);
   });

@@ -2,8 +2,8 @@
 //
 // Three activities run concurrently: one claim at a time, which waits at the server for jobs; a heartbeat, which renews the worker's lease
 // and returns the jobs that must stop; and the handlers. A claimed job stays in `#held` until the server has acknowledged its outcome, so that a
-// heartbeat that lists the held jobs never releases one that is being settled (T33). Such a heartbeat would release the jobs in the
-// response to a claim, so it is sent only while no claim is in progress.
+// heartbeat that lists the held jobs never releases a job that is being settled (T33). Such a heartbeat would also release the jobs in
+// the response to a claim, so it is sent only while no claim is in progress.
 
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,7 +19,7 @@ import { passing, pause, Transport } from "./transport.js";
 import type { ClaimedJob } from "./types.js";
 
 export interface HandlerOptions {
-  /** Timeout of jobs without one of their own. Default: 3600. */
+  /** Timeout in seconds for jobs that have no timeout. Default: 3600. */
   timeoutSeconds?: number;
 }
 
@@ -79,10 +79,10 @@ export class Worker {
     this.#notify();
   }
 
-  /** Run jobs until stopped, by `stop` or (unless `signals` is false) SIGTERM or SIGINT. Throws if the server rejects the worker permanently. */
+  /** Run jobs until `stop` is called or, unless `signals` is false, until SIGTERM or SIGINT. Throws if the server rejects the worker permanently. */
   async run({ signals = true }: { signals?: boolean } = {}): Promise<void> {
     if (this.#protocol) {
-      throw new TypeError("a worker can run only once: create another");
+      throw new TypeError("a worker can run only once: create another worker");
     }
     if (this.#handlers.size === 0) {
       throw new TypeError("the worker has no handlers: register one with handle()");
@@ -149,7 +149,7 @@ export class Worker {
     }
   }
 
-  /** How many jobs to claim. Jobs are claimed whenever a slot is free, and prefetched when at most half of the limit is held. */
+  /** The number of jobs to claim. Jobs are claimed whenever a slot is free, and prefetched when at most half of the limit is held. */
   #claimLimit(): number {
     const held = this.#held.size;
     const idle = this.#ready.length === 0 && this.#running.size < this.#work.concurrency;
@@ -230,7 +230,7 @@ export class Worker {
         log.warning("lease lost");
       } else if (outcome.verb === "fail" && outcome.body.reason === REFUSED) {
         log.error("outcome refused", { error: String(error) });
-        this.#doubt(); // the next heartbeat that lists the held jobs releases it
+        this.#doubt(); // the next heartbeat that lists the held jobs releases the job
       } else {
         const message = error instanceof Error ? error.message : String(error);
         await this.#settle(
@@ -245,14 +245,14 @@ export class Worker {
     }
   }
 
-  /** Remove it from `#held`, unless the job was lost and this worker has claimed it again. */
+  /** Remove the job from `#held`, unless it was lost and this worker has claimed it again. */
   #drop(execution: Execution): void {
     if (this.#held.get(execution.job.id) === execution) {
       this.#held.delete(execution.job.id);
     }
   }
 
-  /** Renew the lease while jobs are held. If that fails, stop the handlers before the lease expires and other workers run the jobs. */
+  /** Renew the lease while jobs are held. If renewal fails, stop the handlers before the lease expires and other workers run the jobs. */
   async #keepBeating(protocol: Protocol, drained: AbortSignal): Promise<void> {
     let next = this.#work.heartbeatSeconds;
     while (await sleep(next * 1000, true, { signal: drained }).catch(() => false)) {
@@ -278,7 +278,7 @@ export class Worker {
     const sent = performance.now();
     const reply = protocol.beat(one, this.#claiming ? null : all);
     if (!this.#claiming) {
-      // A claim waits for this heartbeat, and for an earlier one that is still in progress.
+      // A claim waits for this heartbeat, and for an earlier heartbeat that is still in progress.
       const ended = Promise.allSettled([this.#reconciling, reply]).then(() => {
         if (this.#reconciling === ended) {
           this.#reconciling = undefined;

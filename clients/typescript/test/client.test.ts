@@ -66,7 +66,7 @@ test("a follower's redirect to the leader is followed once", async () => {
   assert.equal(new Set(leader.asked.map(({ body }) => body.id)).size, 2);
 });
 
-test("a retried change has the same Idempotency-Key, and another change has another", async () => {
+test("a retried change has the same Idempotency-Key, and the next change has a new key", async () => {
   const moved = { body: { id: "x", status: "canceled", jobs: 1 } };
   const { server, plait } = await serving(inTurn(problem(429, "too-many", { "retry-after": "0" }), moved, moved));
   await plait.cancel("x", { reason: "no" });
@@ -77,7 +77,7 @@ test("a retried change has the same Idempotency-Key, and another change has anot
   assert.notEqual(first, other);
 });
 
-test("the caller's idempotency key becomes the job's", async () => {
+test("the caller's idempotency key becomes the job's idempotency key", async () => {
   const { server, plait } = await serving(inTurn(MADE));
   await plait.enqueue("add", {}, { idempotencyKey: "mine" });
   assert.equal(server.asked[0]!.headers["idempotency-key"], "mine");
@@ -109,7 +109,7 @@ test("the message lists the invalid fields of a request", async () => {
   await assert.rejects(plait.get("x"), /no; body,x: too long/);
 });
 
-test("an error page of a proxy is an error too", async () => {
+test("an error page of a proxy throws Refused", async () => {
   const server = await FakeServer.open(() => ({ status: 418, body: "<html>" }));
   servers.push(server);
   await assert.rejects(
@@ -124,7 +124,7 @@ test("after the last retry, a 429 is thrown with its Retry-After", async () => {
   await assert.rejects(plait.get("x"), (error) => error instanceof TooMany && error.retryAfter === 7);
 });
 
-test("a server that refuses connections is Unreachable, and one that does not answer is TimedOut", async () => {
+test("a refused connection throws Unreachable, and a missing response throws TimedOut", async () => {
   await assert.rejects(new Plait({ url: "http://127.0.0.1:1", key: "k", retries: 0 }).get("x"), Unreachable);
   const { server } = await serving(() => new Promise(() => undefined));
   await assert.rejects(new Plait({ url: server.url, key: "k", retries: 0, timeoutSeconds: 0.05 }).get("x"), TimedOut);
@@ -183,7 +183,7 @@ test("a result is awaited and parsed by its schema, and a failed job throws", as
   await assert.rejects(slow.plait.job("j").result({ timeoutSeconds: 0.01 }), TimedOut);
 });
 
-test("a payload that does not match its schema is not sent, and one that does is sent unchanged", async () => {
+test("an invalid payload is not sent, and a valid payload is sent unchanged", async () => {
   const { server, plait } = await serving(inTurn(MADE));
   const kind = define({ key: "add", payload: z.object({ a: z.number(), b: z.number().default(2) }) });
   await assert.rejects(
@@ -235,7 +235,7 @@ test("the client throws in a browser, and so does the entry point for bundlers",
   await assert.rejects(import("../src/browser.js"), { name: "BrowserRefused" });
 });
 
-test("the items of a stream arrive in order, and an interrupted stream continues after the last one", async () => {
+test("the items of a stream arrive in order, and an interrupted stream continues after the last item", async () => {
   const event = (id: number, data: unknown): string => `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
   const { server, plait } = await serving(
     inTurn(

@@ -1,4 +1,4 @@
-// A fake server that answers as the test specifies, and records requests.
+// A fake server that sends the responses that the test specifies, and records requests.
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,7 +12,7 @@ export interface Asked {
   body: any;
 }
 
-/** A response: a status and a body, as JSON or as text; or "drop", which closes the connection; or a promise of one. */
+/** A response: a status and a body, as JSON or as text. "drop" closes the connection instead. */
 export type Answer = { status?: number; body?: unknown; text?: string; headers?: Record<string, string> } | "drop";
 export type Answering = (asked: Asked) => Answer | Promise<Answer>;
 
@@ -37,7 +37,7 @@ export class FakeServer {
     return this.asked.map(({ method, path }) => `${method} ${path}`);
   }
 
-  /** Wait for a request whose path has this ending. It may have been received already. */
+  /** Wait for the nth request whose path ends with `end`. It may already have been received. */
   async seen(end: string, nth = 1): Promise<Asked> {
     const matches = (): Asked | undefined => this.asked.filter(({ path }) => path.endsWith(end))[nth - 1];
     return matches() ?? (await new Promise((found) => this.#waiting.push({ matches: () => matches() !== undefined, found })));

@@ -1,4 +1,4 @@
-// The client's methods against a real server, for tests/clients. Each prints a line, and the script stops at the first failure.
+// The client's methods against a real server, for tests/clients. The script prints the id of the first job, and stops at the first failure.
 
 import assert from "node:assert/strict";
 

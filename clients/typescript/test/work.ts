@@ -1,4 +1,4 @@
-// A worker for tests against a real server. It writes a line for each job that it starts; everything else is logs.
+// A worker for tests against a real server. It writes a line to stdout for each job that it starts. Logs go to stderr.
 
 import { define, Worker, type StandardSchema } from "../src/index.js";
 

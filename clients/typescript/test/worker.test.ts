@@ -145,7 +145,7 @@ test("each result or error of a handler is reported as its outcome", async () =>
   }
 });
 
-test("a payload is parsed by its schema, and one that does not match fails permanently", async () => {
+test("a payload is parsed by its schema, and an invalid payload fails the job permanently", async () => {
   const seen: unknown[] = [];
   const kind = define({ key: "dated", payload: z.object({ n: z.number(), m: z.number().default(9) }) });
   const jobs = [claimed(1, { definition_key: "dated" }), claimed(2, { definition_key: "dated", payload: {} })];
@@ -172,7 +172,7 @@ test("a cancellation aborts the handler's signal", async () => {
   await run;
 });
 
-test("a timeout stops the handler, and the slot of a handler that ignores it is freed", async () => {
+test("a timeout stops the handler, and if the handler ignores it, its slot is freed", async () => {
   const { server, worker } = await working(
     [[claimed(1, { timeout_seconds: 0.01 })], [claimed(2)]],
     ({ n }) => (n === 1 ? new Promise(() => undefined) : 2),
@@ -344,7 +344,7 @@ test("T42 a graceful shutdown finishes running handlers and releases jobs that h
   assert.equal(logs.at(-1)!.event, "worker stopped");
 });
 
-test("T43 after the grace period the handler is asked to stop, and its job is released even if it does not", async () => {
+test("T43 after the grace period the handler is asked to stop, and its job is released even if the handler does not stop", async () => {
   const { server, worker } = await working([[claimed(1)]], () => new Promise(() => undefined), { graceSeconds: 0 });
   const run = worker.run({ signals: false });
   await server.seen("/heartbeat");

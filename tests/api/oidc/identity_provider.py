@@ -1,4 +1,4 @@
-"""An OpenID Connect provider for the tests: a real HTTP server that can be told to misbehave."""
+"""An OpenID Connect provider for tests: a real HTTP server that can be made to misbehave."""
 
 import base64
 import hashlib
@@ -38,12 +38,12 @@ class Identity:
         default_factory=lambda: {"sub": "u1", "email": "ann@acme.example", "groups": ["ops"]}
     )
     document: dict[str, Any] = field(default_factory=dict)
-    """Overrides what the configuration says."""
+    """Overrides fields of the configuration document."""
     signed: Callable[[dict[str, Any]], str] | None = None
-    """Makes the ID token another way."""
+    """Replaces the function that creates the ID token."""
     keys: list[dict[str, Any]] | None = None
     answers: dict[str, tuple[int, bytes]] = field(default_factory=dict)
-    """By path: answered as it is."""
+    """Fixed responses by path: status and body."""
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
 
@@ -77,7 +77,7 @@ class Identity:
         return {name: value for name, value in whole.items() if value is not None}
 
     def authorize(self, url: str, *, user_says_yes: bool = True) -> str:
-        """Sign in as a browser does; returns the URL that it is redirected to."""
+        """Sign in as a browser does. Returns the URL that the browser is redirected to."""
         query = dict(parse_qsl(urlsplit(url).query))
         assert (query["client_id"], query["response_type"], query["code_challenge_method"]) == (CLIENT, "code", "S256")
         assert "openid" in query["scope"].split()
@@ -89,7 +89,7 @@ class Identity:
 
     def exchange(self, form: dict[str, str], authorization: str) -> tuple[int, dict[str, Any]]:
         pair = base64.b64encode(b"plait%20test:s3cret%3A%20%25%26").decode()
-        asked = self.codes.pop(form.get("code", ""), None)  # once
+        asked = self.codes.pop(form.get("code", ""), None)  # a code can be used once
         if asked is None or authorization != f"Basic {pair}" or form["redirect_uri"] != asked["redirect_uri"]:
             return 400, {"error": "invalid_grant"}
         digest = hashlib.sha256(form["code_verifier"].encode()).digest()
@@ -137,7 +137,7 @@ def identity_provider() -> Iterator[Identity]:
             self.wfile.write(body)
 
         def log_message(self, *args: Any) -> None:
-            """Not into the tests' output."""
+            """Don't log into the tests' output."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     identity.url = f"http://127.0.0.1:{server.server_port}"

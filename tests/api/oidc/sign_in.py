@@ -29,7 +29,7 @@ def new_browser(api: ApiClient) -> httpx.AsyncClient:
 
 
 async def sent_away(browser: httpx.AsyncClient, **query: str) -> str:
-    """Where the provider is, as the browser is sent there."""
+    """The provider's URL, to which the browser is redirected."""
     answer = await browser.get(f"{PREFIX}/session/oidc", params=query)
     assert answer.status_code == 303, answer.text
     return answer.headers["location"]

@@ -61,7 +61,7 @@ async def test_an_answer_in_another_browser_is_refused(
     back = identity.authorize(await sent_away(browser))
     async with new_browser(api) as victim:
         check_refused(await victim.get(back), victim)
-        await sent_away(victim)  # the victim has begun a sign-in of its own
+        await sent_away(victim)  # the victim has started its own sign-in
         check_refused(await victim.get(back), victim)
 
 
@@ -71,7 +71,7 @@ async def test_an_answer_works_once(api: ApiClient, browser: httpx.AsyncClient, 
     assert (await browser.get(back)).status_code == 303
     async with new_browser(api) as thief:
         thief.cookies.set(AWAY, kept, domain="plait.test", path="/")
-        check_refused(await thief.get(back), thief)  # the code is used up
+        check_refused(await thief.get(back), thief)  # the code was already used
 
 
 async def test_a_stolen_code_is_worth_nothing_without_its_verifier(
@@ -91,7 +91,7 @@ def _unsigned(claims: dict[str, Any]) -> str:
 
 
 def _with_public_key(claims: dict[str, Any]) -> str:
-    """HS256, the public key as the secret: PyJWT refuses to make it, an attacker does not."""
+    """A token signed with HS256 and the public key as the secret. PyJWT refuses to create it, so it is built by hand."""
     import hashlib
     import hmac
 
@@ -147,7 +147,7 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], str]] = {
 async def test_a_token_that_proves_nothing_is_refused(
     browser: httpx.AsyncClient, identity: Identity, name: str, harness: Harness
 ) -> None:
-    """S16: alg=none, wrong audience, and the rest."""
+    """S16: alg=none, a wrong audience, and other forgeries."""
     identity.signed = FORGERIES[name]
     check_refused(await sign_in(browser, identity), browser)
     assert await harness.store.keys.list_keys(all_tenants=True) == []
@@ -173,7 +173,7 @@ async def test_new_keys_of_the_provider_are_found_but_not_asked_for_at_everybody
     identity.keys = whole[:2]
     assert (await sign_in(browser, identity)).status_code == 401
     assert (await sign_in(browser, identity)).status_code == 401
-    assert identity.asked.count("/keys") == 1  # a forged key's name is no reason to ask again and again
+    assert identity.asked.count("/keys") == 1  # an unknown key id does not cause repeated requests
     identity.keys = whole
     monkeypatch.setattr(provider_module, "RETRY_S", 0.0)
     assert (await sign_in(browser, identity)).status_code == 303
@@ -199,7 +199,7 @@ async def test_nobody_is_sent_to_another_site_after_signing_in(
 ) -> None:
     answer = await browser.get(f"{PREFIX}/session/oidc", params={"next": next_})
     assert answer.status_code == 422
-    # Nor by a cookie that somebody has changed.
+    # A cookie that was modified is rejected too.
     back = identity.authorize(await sent_away(browser))
     away = json.loads(base64.urlsafe_b64decode(browser.cookies[AWAY]))
     forged = base64.urlsafe_b64encode(json.dumps({**away, "next": next_}).encode()).decode()
@@ -270,6 +270,6 @@ async def test_a_provider_that_answers_nonsense_is_unreachable(
 async def test_a_configuration_of_another_issuer_or_without_tls_is_not_believed(
     browser: httpx.AsyncClient, identity: Identity, document: dict[str, Any]
 ) -> None:
-    """The mix-up: a document that says it is somebody else's."""
+    """A mix-up attack: the configuration document names another issuer."""
     identity.document = document
     check_refused(await browser.get(f"{PREFIX}/session/oidc"), browser, 503)

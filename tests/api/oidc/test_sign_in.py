@@ -33,7 +33,7 @@ async def test_who_signs_in_by_the_provider_has_a_session(
     who = (await browser.get(f"{PREFIX}/session")).json()
     assert (who["role"], who["tenant"], who["name"]) == ("super-admin", None, "oidc: ann@acme.example")
     assert who["logout_url"] == f"{identity.url}/logout?{urlencode({'client_id': CLIENT})}"
-    # It is a session like any other: a change needs its token.
+    # The session works like any other: a change needs its CSRF token.
     assert (await browser.post(f"{PREFIX}/tenants", json={"slug": "t"})).status_code == 403
     made = await browser.post(f"{PREFIX}/tenants", json={"slug": "t"}, headers={CSRF: who["csrf"]})
     assert made.status_code == 201

@@ -1,8 +1,8 @@
 /**
- * The build of the UI that this page was loaded from, and the server's. The server writes its build into the page and sends it with every
- * response. After a deployment they differ: files that this page has not loaded yet may be gone, so it has to be reloaded.
+ * Detects that the server has a newer build of the UI than this page. The server writes its build into the page and sends it with every
+ * response. After a deployment the builds differ. Files that this page has not loaded yet may no longer exist, so it must be reloaded.
  *
- * The page reloads automatically at most once for each build, so that servers of two builds behind one address can't cause a loop.
+ * The page reloads automatically at most once for each build, so that servers of two builds behind one URL can't cause a reload loop.
  */
 
 import { useSyncExternalStore } from "react";
@@ -23,7 +23,7 @@ export function noteBuild(answer: Response): void {
   for (const watcher of watchers) watcher();
 }
 
-/** Whether the server has another build than this page. */
+/** Whether the server runs a different build than this page. */
 export const isOutdated = () => other !== null;
 
 export function useOutdated(): boolean {
@@ -34,8 +34,8 @@ export function useOutdated(): boolean {
 }
 
 /**
- * Reload the page, unless it was reloaded for this build before. Returns whether it is reloading. An embedded view is not reloaded: it would
- * need a new link.
+ * Reload the page, unless it was already reloaded for this build. Returns whether it is reloading. An embedded view is not reloaded, because
+ * it would need a new link.
  */
 export function reloadOnce(): boolean {
   const build = other ?? OWN;
@@ -45,7 +45,7 @@ export function reloadOnce(): boolean {
     if (before.includes(build)) return false;
     sessionStorage.setItem(RELOADED, [...before.slice(-9), build].join(" "));
   } catch {
-    return false; // without storage, a loop could not be detected
+    return false; // without storage, a reload loop can't be detected
   }
   location.reload();
   return true;

@@ -1,4 +1,7 @@
-/** Calls of the API, typed by its OpenAPI document. All HTTP requests of the UI are made here, except for the event stream (live.ts). */
+/**
+ * Typed calls to the HTTP API. All requests of the UI are made here, except the event stream (live.ts) and the probe after a failure
+ * (connection.ts).
+ */
 
 import { noteBuild } from "./build";
 import { contact, doubt, isUnavailable } from "./connection";
@@ -29,7 +32,7 @@ export class ApiError extends Error {
   }
 }
 
-/** No answer: the server, or a proxy in front of it, can't be reached. */
+/** The server did not respond, or a proxy in front of it responded that the server is unavailable. */
 export class Unreachable extends Error {
   constructor(method: string) {
     super(method === "GET" ? "The server did not respond." : "The server did not respond. Check whether the change was made before you repeat it.");
@@ -37,9 +40,9 @@ export class Unreachable extends Error {
 }
 
 const PREFIX = "/api/v1";
-/** After this time the server is probed; the request continues. */
+/** Probe the server if a request takes longer. The request continues. */
 const SLOW_MS = 8000;
-/** A read that takes longer has failed. */
+/** The timeout of a read. */
 const READ_MS = 30_000;
 let csrf: string | null = null;
 const tags = new Map<string, string>();
@@ -73,7 +76,7 @@ async function send<R extends Route>(route: R, given: Given<R> = {}, tenant?: st
   return (text ? parse(text) : undefined) as Answer<R>;
 }
 
-/** Send a request and read its answer, and report whether there was one. */
+/** Send a request and read the response. Report to connection.ts whether the server responded. */
 async function exchange(url: string, init: RequestInit & { method: string }, signal?: AbortSignal): Promise<[Response, string]> {
   const slow = setTimeout(() => void doubt(), SLOW_MS);
   const bounds = [...(signal ? [signal] : []), ...(init.method === "GET" ? [AbortSignal.timeout(READ_MS)] : [])];
@@ -94,7 +97,7 @@ async function exchange(url: string, init: RequestInit & { method: string }, sig
   }
 }
 
-/** The ETag of the last read. Sent as `If-Match`, it makes a change fail if somebody else has changed the resource since. */
+/** The ETag of the last read. Sent as `If-Match`, it makes a change fail if the resource was changed since. */
 export function etagOf<R extends Route>(route: R, given: Given<R>): string | undefined {
   return tags.get(address(route, given));
 }

@@ -1,4 +1,4 @@
-/** The time that ages are relative to. During an outage it stands still at the time of the data, so that an age does not grow unseen. */
+/** The current time, for computing ages. During an outage it is frozen at the time of the displayed data, so that ages stop growing. */
 
 let frozen: number | null = null;
 

@@ -1,6 +1,6 @@
 /**
- * Whether the server can be reached. Every request reports here (client.ts). After a failure the server is probed: if the probe fails too, the
- * page is disconnected, and probes continue with exponential backoff until one is answered. Any other answer ends the outage as well.
+ * Whether the server can be reached. Every request reports its outcome here (client.ts). After a failure the server is probed. If the probe fails
+ * too, an outage begins, and probes continue with exponential backoff. The outage ends with the next response to a probe or any other request.
  */
 
 import { useSyncExternalStore } from "react";
@@ -10,9 +10,9 @@ import { credentials } from "./embed";
 export interface Outage {
   /** The first failed request. */
   since: number;
-  /** The last answer or event before it. Data that was on screen then is as of this time. */
+  /** The last response or event before the outage. Data on screen is as of this time. */
   lastContact: number;
-  /** The server did not answer, or it answered that it is not available, for example without its database. */
+  /** `unreachable`: the server did not respond. `unavailable`: it responded that it can't serve requests, for example without its database. */
   cause: "unreachable" | "unavailable";
 }
 
@@ -29,10 +29,10 @@ let probing: Promise<boolean> | undefined;
 let timer: ReturnType<typeof setTimeout> | undefined;
 let pause = FIRST_MS;
 
-/** Statuses of a server, or of a proxy in front of it, that can't serve anything at the moment. */
+/** HTTP statuses of a server, or of a proxy in front of it, that is temporarily unavailable. */
 export const isUnavailable = (status: number) => status === 502 || status === 503 || status === 504;
 
-/** The server answered, or sent an event. */
+/** Record that the server responded or sent an event. */
 export function contact(): void {
   lastContact = Date.now();
   if (!outage) return;
@@ -43,7 +43,7 @@ export function contact(): void {
   for (const handler of returns) handler();
 }
 
-/** A request failed or is slow. Returns whether the server answers. Calls at the same time share one probe. */
+/** Probe the server, because a request failed or is slow. Returns whether the server responds. Concurrent calls share one probe. */
 export function doubt(): Promise<boolean> {
   probing ??= probe(Date.now()).finally(() => {
     probing = undefined;
@@ -63,7 +63,7 @@ async function probe(since: number): Promise<boolean> {
     }
     cause = "unavailable";
   } catch {
-    // No answer within the timeout.
+    // No response within the timeout.
   }
   if (outage?.cause !== cause) {
     outage = { since: outage?.since ?? since, lastContact: outage?.lastContact ?? lastContact, cause };
@@ -74,7 +74,7 @@ async function probe(since: number): Promise<boolean> {
   return false;
 }
 
-/** Call `handler` whenever the server answers again after an outage. */
+/** Call `handler` whenever the server responds again after an outage. */
 export function onReturn(handler: () => void): () => void {
   returns.add(handler);
   return () => void returns.delete(handler);
@@ -89,7 +89,7 @@ function tell(): void {
   for (const watcher of watchers) watcher();
 }
 
-/** The current outage, or null while the server answers. */
+/** The current outage, or null while the server responds. */
 export function useOutage(): Outage | null {
   return useSyncExternalStore(watch, () => outage);
 }

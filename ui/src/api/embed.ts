@@ -1,7 +1,7 @@
 /**
  * The embedded view: a tenant's pages in a frame of another application, opened at /embed#link. The link is exchanged once for a session
  * that exists only in this page's memory. No cookie is sent or set, so the view is independent of any other plait session in this browser.
- * After a reload the frame needs a new link, and a message asks the containing page for one.
+ * After a reload the frame needs a new link. It sends a message to the containing page, which should then create one:
  *
  *     addEventListener("message", (event) => event.origin === "https://plait.example" && event.data === "plait:ended" && renew());
  */
@@ -17,7 +17,7 @@ let link = EMBEDDED ? location.hash.slice(1) : "";
 // Remove the link from the address and the history before anything else reads them.
 if (link) history.replaceState(history.state, "", location.pathname + location.search);
 
-/** Headers and cookie mode of each request. */
+/** Headers and credentials mode of each request. */
 export function credentials(): { headers: Record<string, string>; credentials: RequestCredentials } {
   if (!EMBEDDED) return { headers: {}, credentials: "same-origin" };
   return { headers: token ? { Authorization: `Session ${token}` } : {}, credentials: "omit" };

@@ -10,12 +10,12 @@ import { useLive, useLiveState, type LiveEvent, type LiveKind } from "./live";
 const POLL_MS = 4000;
 
 export interface ReadOptions {
-  /** Refetch when one of these changes, but at most once in `every` ms. While the event stream is interrupted, refetch every few seconds. */
+  /** Refetch on events of these kinds, at most once per `every` ms. While the event stream is interrupted, refetch every few seconds. */
   live?: readonly LiveKind[];
-  /** Only for these events. */
+  /** Refetch only on events for which this returns true. */
   when?: (event: LiveEvent) => boolean;
   every?: number;
-  /** Also refetch after this many ms, for data without events. */
+  /** Also refetch at this interval in ms, for data without events. */
   poll?: number | false;
   enabled?: boolean;
 }
@@ -29,7 +29,7 @@ export function keyOf<R extends Reads>(route: R, tenant: string | null, given?: 
   return [route, tenant, given ?? {}];
 }
 
-/** Read a route. The previous data stays visible while the next is loading. */
+/** Read a route. The previous data stays visible while new data is loading. */
 export function useRead<R extends Reads>(route: R, given?: Given<R>, options: ReadOptions = {}): UseQueryResult<Answer<R>, Error> {
   const tenant = useTenant();
   const client = useQueryClient();
@@ -43,7 +43,7 @@ export function useRead<R extends Reads>(route: R, given?: Given<R>, options: Re
     if (!events.some((event) => event.kind === "reset" || (live.includes(event.kind) && (!when || when(event))))) return;
     if (asking.current.timer) return;
     const ask = () => {
-      // The first request may still be in flight and may predate the event. It is not sent twice at the same time, so refetch when it is done.
+      // The first request may still be in flight and may predate the event. A second request would not be sent in parallel, so refetch after the first.
       const state = client.getQueryState(key);
       if (state?.fetchStatus === "fetching" && state.data === undefined) {
         asking.current.timer = setTimeout(ask, 200);
@@ -72,7 +72,7 @@ function hasProto(value: unknown): boolean {
 }
 
 /**
- * Change something: `change.mutate({ path, body })`. Afterwards all data is refetched and `success` is shown; an error shows its own message.
+ * A mutation: `change.mutate({ path, body })`. On success, all data is refetched and `success` is shown. On failure, the error message is shown.
  */
 export function useChange<R extends Route>(
   route: R,

@@ -1,6 +1,6 @@
 /**
  * Lossless JSON. A number in a payload may have 5,000 digits, which `JSON.parse` would round. Such numbers are kept as text, in an `Exact`.
- * Only documents that contain one take the slow path.
+ * Only documents that may contain such a number take the slow path.
  */
 
 export class Exact {
@@ -69,7 +69,7 @@ class Parser {
       this.space();
       if (!this.eat(":")) this.fail();
       const value = this.value();
-      // Define it, so that the key "__proto__" is stored like any other.
+      // Use `defineProperty`, so that the key "__proto__" is stored like any other.
       Object.defineProperty(made, key, { value, enumerable: true, writable: true, configurable: true });
       this.space();
     } while (this.eat(","));

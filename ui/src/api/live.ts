@@ -1,6 +1,6 @@
 /**
- * Live updates. All tabs of a browser share one stream of server-sent events: the tab that holds a lock reads it and forwards it to the
- * others, because a browser opens at most six connections to a server. Where locks are not available (no secure context), each tab has its
+ * Live updates. All tabs of a browser share one stream of server-sent events: the tab that holds a lock reads it and forwards the events to
+ * the others, because a browser opens at most six connections to a server. Where locks are not available (no secure context), each tab has its
  * own stream.
  *
  * Events are delivered in batches, so that a thousand of them cause one render. While the stream is interrupted, pages poll every few seconds.
@@ -77,7 +77,7 @@ function become(next: LiveState): void {
   if (next === "live") contact();
   if (next === "polling") void doubt();
   if (back) {
-    // An EventSource shows no headers, and the server that answered before may have been an old one on its way out: ask for the build.
+    // An EventSource does not expose response headers. Probe the server to learn its build: a deployment may have caused the interruption.
     void doubt();
     reset();
   }
@@ -104,7 +104,7 @@ function take(event: LiveEvent): void {
 export function watch(tenant: string | null): () => void {
   const ending = new AbortController();
   if (EMBEDDED) {
-    // An embedded view has a session of its own, so it does not share the stream of other tabs.
+    // An embedded view has its own session, so it does not share the stream of other tabs.
     become("connecting");
     void readWithToken(ending.signal);
     return () => ending.abort();
@@ -170,7 +170,7 @@ async function* texts(body: ReadableStream<Uint8Array>): AsyncGenerator<string> 
   for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
 }
 
-/** Read the stream until `ending`. The browser reconnects automatically, except after an error response; then this function reconnects. */
+/** Read the stream until `ending` is aborted. The browser reconnects automatically, except after an error response; then this function reconnects. */
 function read(
   tenant: string | null,
   publish: (message: { state?: LiveState; event?: LiveEvent }) => void,

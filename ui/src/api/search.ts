@@ -1,5 +1,5 @@
 /**
- * A page's state is in its address. Each page declares its query parameters and reads them with their types.
+ * A page keeps its state in its URL. Each page declares its query parameters and reads them with their types.
  *
  *     const params = searchOf({ status: list, q: text, tab: oneOf("tree", "timeline") });
  *     const [search, setSearch] = params.use();     // search.status: string[], search.q: string, search.tab: "tree" | "timeline"
@@ -30,7 +30,7 @@ export const number: Kind<number | null> = {
   read: (raw) => (typeof raw === "string" && /^-?\d+$/.test(raw) ? Number(raw) : null),
   write: (value) => (value === null ? undefined : String(value)),
 };
-/** The first value is the default, also for unknown values. */
+/** The first value is the default. It also replaces unknown values. */
 export function oneOf<const T extends string>(...values: [T, ...T[]]): Kind<T> {
   return {
     read: (raw) => values.find((value) => value === raw) ?? values[0],

@@ -1,2 +1,2 @@
-/** The types of the HTTP API. The TypeScript client has them, generated from the OpenAPI document. */
+/** The types of the HTTP API, imported from the TypeScript client. They are generated from the OpenAPI document. */
 export type * from "../../../clients/typescript/src/types";

@@ -4,7 +4,7 @@ const edited = new Set<HTMLElement>();
 const QUIET_MS = 3000;
 let lastInput = 0;
 
-/** Whether the page may be reloaded without losing input, and nobody is using it right now. */
+/** Whether the page may be reloaded without losing input, and the user is not active right now. */
 export function isIdle(): boolean {
   return !hasUnsavedInput() && Date.now() - lastInput >= QUIET_MS;
 }
@@ -19,7 +19,7 @@ export function hasUnsavedInput(): boolean {
 function isUnsaved(field: HTMLElement): boolean {
   if (field.closest("form, .fields")) return true;
   if (!(field instanceof HTMLInputElement)) return false;
-  // The text of a search field and the options of a page are in its address.
+  // The text of search fields and the options of the page are kept in the URL.
   if (field.type === "checkbox") return field.checked && field.closest("[role=row]") !== null;
   return field.type !== "search" && field.type !== "radio" && field.value !== "";
 }

@@ -21,10 +21,10 @@ import { Redrives } from "./redrives";
 import "./queues.css";
 import "./dead-letters.css";
 
-/** More errors than these are counted, but not listed. */
+/** The maximum number of errors listed. The others are only counted. */
 const LIMIT = 200;
 
-/** `span`: errors that were last seen in this time. `redrive`: the bulk job that was started here, so that its progress stays visible until it has ended. */
+/** `span`: errors that were last seen within this time. `redrive`: the bulk job that was started here, so that its progress stays visible until it has ended. */
 const params = searchOf({ span: oneOf("all", "24h", "7d", "30d"), redrive: text });
 
 const SPANS = { "24h": { label: "24 h", days: 1 }, "7d": { label: "7 d", days: 7 }, "30d": { label: "30 d", days: 30 }, all: { label: "All", days: null } } as const;
@@ -84,7 +84,7 @@ export default function DeadLetters() {
               </ul>
               {found.items.length < found.total_errors && (
                 <p className="quiet foot">
-                  {`${found.items.length.toLocaleString()} of ${found.total_errors.toLocaleString()} errors shown, those with most jobs.`}
+                  {`${found.items.length.toLocaleString()} of ${found.total_errors.toLocaleString()} errors shown, most jobs first.`}
                 </p>
               )}
             </Panel>
@@ -100,7 +100,7 @@ export default function DeadLetters() {
   );
 }
 
-/** Rounded to the minute: with a time that changes every second, each render would be a new query. */
+/** Rounded to the minute: with a time that changes every second, each render would send a new query. */
 function useStart(days: number | null): string | undefined {
   const minute = Math.floor(now() / 60_000);
   return useMemo(() => (days === null ? undefined : new Date(minute * 60_000 - days * 86_400_000).toISOString()), [minute, days]);
@@ -116,7 +116,7 @@ function ErrorGroup({ failure, onRedrive }: { failure: Failure; onRedrive: (() =
   const wanted = jobsWith({ status: ["dead_letter"], definition: failure.definition_key, error: failure.fingerprint });
   return (
     <li className="error-group" data-fingerprint={failure.fingerprint}>
-      <Link className="count" to="/jobs" search={wanted as never} title="Dead letters with this error now: show them">
+      <Link className="count" to="/jobs" search={wanted as never} title="Show the jobs that are now dead letters with this error">
         {failure.jobs.toLocaleString()}
       </Link>
       <div className="what">

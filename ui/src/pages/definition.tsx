@@ -1,4 +1,4 @@
-/** One job definition: its limits, which can be changed here, its payload schema, and whether it accepts new jobs. */
+/** One job definition: its limits, which can be edited, its payload schema, and whether it is active. */
 
 import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
@@ -55,7 +55,7 @@ function Shown({ definition }: { definition: DefinitionShape }) {
     >
       {definition.description && <p className="quiet">{definition.description}</p>}
       <div className="two">
-        {/* Reset when somebody else changes the definition: saving older values would undo that change. */}
+        {/* Reset when another user changes the definition: saving older values would undo that change. */}
         <Limits key={definition.updated_at} definition={definition} may={may} />
         {definition.overrides.length > 0 && <Overrides definition={definition} />}
         <Panel title="Payload schema">
@@ -155,7 +155,7 @@ const LIMITS: readonly { key: Limit; label: string; hint?: string; least: number
   { key: "max_attempts", label: "Max attempts", least: 1, whole: true, needed: true },
   { key: "timeout_seconds", label: "Timeout (seconds)", least: 0.001, whole: false, needed: true },
   { key: "priority", label: "Priority", hint: "Lower runs first.", least: -32768, whole: true, needed: true },
-  { key: "max_running", label: "Concurrency limit", hint: "Running jobs, of all tenants together. Default: no limit.", least: 0, whole: true },
+  { key: "max_running", label: "Concurrency limit", hint: "Running jobs, across all tenants. Default: no limit.", least: 0, whole: true },
   { key: "rate_count", label: "Rate limit", hint: "Starts per period. Default: no limit.", least: 1, whole: true },
   { key: "rate_period_seconds", label: "Rate period (seconds)", least: 0.001, whole: false },
   { key: "key_max_running", label: "Concurrency limit per limit key", least: 0, whole: true },

@@ -1,4 +1,4 @@
-/** One error of a definition: its history, the newest attempt, the affected tenants and workers; and retry or cancel for all its jobs. */
+/** One error of a definition: its history, newest failure, affected tenants and workers. All its jobs can be retried or canceled. */
 
 import { Link, useParams } from "@tanstack/react-router";
 import { useMemo } from "react";
@@ -115,8 +115,8 @@ function Shown({ group, range, span, onSpan }: { group: FailureGroup; range: Ran
             <Facts
               facts={[
                 ["Failed jobs", <Number name="jobs" value={group.jobs} about="failed or dead letter now; retried and deleted jobs are not counted" />],
-                ["Dead letters", <Number name="dead-letters" value={group.dead_letters} about="of these jobs" />],
-                ["All failures", <Number name="failures" value={group.failures} about="of all jobs that are kept, including retried ones" />],
+                ["Dead letters", <Number name="dead-letters" value={group.dead_letters} about="of the failed jobs" />],
+                ["All failures", <Number name="failures" value={group.failures} about="of all retained jobs, including retried jobs" />],
                 ["First seen", <Time at={group.first_at} />],
                 ["Last seen", <Time at={group.last_at} />],
                 [

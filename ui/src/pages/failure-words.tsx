@@ -1,10 +1,10 @@
-/** How failures are shown on every page: the error in one line, and the time of the counts. */
+/** Display of failures, shared by all pages: the error in one line, and the time of the counts. */
 
 import { Time } from "../parts/Time";
 
 export const firstLine = (error: string | null) => error?.split("\n")[0] || "no error message";
 
-/** The time of the counts: everything that was committed by then is counted. */
+/** The time of the counts. All failures committed before it are counted. */
 export function AsOf({ at }: { at: string | null }) {
   return (
     <small className="quiet" data-as-of={at ?? ""}>

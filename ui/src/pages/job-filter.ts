@@ -1,4 +1,4 @@
-/** The filter for jobs: its form in the address, as tokens, and as the API's query. */
+/** The filter for jobs in its three forms: URL parameters, tokens and the API's query. */
 
 import { list, searchOf, text } from "../api/search";
 import type { BulkFilter, Routes, Status } from "../api/types";
@@ -7,7 +7,7 @@ import type { Field, Token } from "../parts/Tokens";
 
 export type JobQuery = Omit<Routes["GET /jobs"]["query"], "tenant" | "cursor" | "limit" | "offset">;
 
-/** The query parameters of the jobs page. `cols` has the visible columns. */
+/** The query parameters of the jobs page. `cols` lists the visible columns. */
 export const jobParams = searchOf({
   status: list,
   source: text,
@@ -62,13 +62,13 @@ export function fieldsOf({ queues, definitions }: Known): Field[] {
     { key: "status", about: "job status", values: STATUSES, many: true },
     { key: "definition", about: "job definition", values: definitions },
     { key: "queue", about: "queue name", values: queues },
-    { key: "source", about: "how it was enqueued", values: ["manual", "event", "schedule", "system"] },
+    { key: "source", about: "how the job was enqueued", values: ["manual", "event", "schedule", "system"] },
     { key: "payload", about: "a payload value: order.id=42", many: true },
-    { key: "worker", about: "id of its current or last worker" },
+    { key: "worker", about: "id of the current or last worker" },
     { key: "parent", about: "sub-jobs of this job id" },
     { key: "root", about: "all jobs of this workflow" },
     { key: "fan-out", about: "sub-jobs of this fan-out" },
-    { key: "sub-jobs", about: "whether it has sub-jobs", values: ["yes", "no"] },
+    { key: "sub-jobs", about: "whether the job has sub-jobs", values: ["yes", "no"] },
     { key: "correlation", about: "correlation id" },
     { key: "after", about: "enqueued after: 1h, 2d, 2026-01-31", values: ["15min", "1h", "24h", "7d"] },
     { key: "before", about: "enqueued before: 1h, 2d, 2026-01-31", values: ["1h", "24h", "7d"] },

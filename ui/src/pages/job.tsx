@@ -22,7 +22,7 @@ import { Steps } from "./job-steps";
 import { useTenantNames } from "./tenant-names";
 import "./job.css";
 
-/** Without a tab in the address, a job that failed opens on its last error, and any other on its payload. */
+/** Without a tab in the URL, a failed job opens on its attempts, and any other job on its payload. */
 const params = searchOf({ tab: oneOf("", "data", "attempts", "steps", "sub-jobs") });
 
 export default function Job() {
@@ -45,7 +45,7 @@ export default function Job() {
 
 function Shown({ job }: { job: JobPage }) {
   const [{ tab: wanted }, setSearch] = params.use();
-  // As it was opened: a job that fails while somebody reads its payload does not change the tab.
+  // Set when the page opens: the tab does not change if the job fails while the user reads its payload.
   const [first] = useState<"attempts" | "data">(job.status === "failed" || job.status === "dead_letter" ? "attempts" : "data");
   const tab = wanted || first;
   const tree = job.root_id !== null || job.fan_outs.length > 0;

@@ -1,6 +1,6 @@
 /**
- * Bulk cancel and retry: the selected jobs one by one, or all jobs that match the filter, which creates a bulk job. Both first show how
- * many jobs would change.
+ * Bulk cancel and retry. Selected jobs are changed one by one. To change all jobs that match the filter, a bulk job is created. Both dialogs
+ * first show how many jobs would change.
  */
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
@@ -122,7 +122,7 @@ export function BulkDialog({ action, query, onClose, onDone }: AskProps & { quer
   );
 }
 
-/** The selected jobs. Those whose status does not allow the action are excluded, and their number is shown. */
+/** The selected jobs. Jobs whose status does not allow the action are excluded, and their number is shown. */
 function SelectedDialog({ action, jobs, onClose, onDone }: AskProps & { jobs: readonly JobBrief[] }) {
   const tenant = useTenant();
   const client = useQueryClient();

@@ -4,7 +4,7 @@ import type { JobQuery } from "./job-filter";
 
 const PAUSE_MS = 800;
 
-/** How many jobs match the filter and are not in the list yet, counted up to `limit`. */
+/** The number of jobs that match the filter and are not in the list yet, counted up to `limit`. */
 export function useFresh(query: JobQuery, tenant: string | null, limit: number) {
   const [fresh, setFresh] = useState(0);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -17,7 +17,7 @@ export function useFresh(query: JobQuery, tenant: string | null, limit: number) 
   }, []);
   useEffect(() => clear, [clear, query, tenant]);
 
-  /** Count again, soon: events come in batches, and only the server can apply the filter. */
+  /** Count again after a short delay: events arrive in batches, and only the server can apply the filter. */
   const count = useCallback(
     (isListed: (id: string) => boolean) => {
       timer.current ??= setTimeout(() => {

@@ -29,7 +29,7 @@ export default function Jobs() {
   const filter = useRef<HTMLInputElement>(null);
   const navigate = useNavigate();
   const session = useSession();
-  // "1h" is relative to the time at which the filter was set: with a moving time, each render would be a new query.
+  // "1h" is relative to the time at which the filter was set: with the current time, each render would send a new query.
   const { query, wrong } = useMemo(() => queryOf(search, Date.now()), [search]);
   const jobs = useJobs(query);
   const fields = useFields();
@@ -69,7 +69,7 @@ export default function Jobs() {
       </div>
       {wrong.length > 0 && (
         <p role="alert" className="warn">
-          {`Invalid filters, ignored: ${wrong.join(", ")}`}
+          {`Ignored invalid filters: ${wrong.join(", ")}`}
         </p>
       )}
       {acts && <BulkActions query={query} rows={jobs.rows} selected={selected} onSelect={setSelected} hasMore={jobs.hasMore} />}

@@ -1,4 +1,4 @@
-/** API keys: their roles, when they were last used, and revoking them. */
+/** API keys with their roles and times of last use. Keys can be created and revoked. */
 
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useMemo, useState } from "react";
@@ -177,7 +177,7 @@ function RevokeDialog({ asked, onDone, onClose }: { asked: Key; onDone: () => vo
       )}
       {valid.length > 0 && (
         <>
-          <p>These keys were created with it. They stay valid unless you revoke them too:</p>
+          <p>These keys were created with this key. They stay valid unless you revoke them too:</p>
           <ul>
             {valid.slice(0, 20).map((key) => (
               <li key={key.id}>

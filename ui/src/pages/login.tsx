@@ -24,7 +24,7 @@ export default function Login() {
     try {
       await call("POST /session", { body: { key: key.trim() } });
       client.clear();
-      // Only paths of this site: `//elsewhere` is another host.
+      // Redirect only to paths on this site: `//elsewhere` is another host.
       const target = /^\/(?![/\\])/.test(next) ? next : "/";
       router.history.push(target);
     } catch (refused) {

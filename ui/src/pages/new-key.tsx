@@ -15,7 +15,7 @@ const ROLES: { role: Role; about: string; everywhere?: boolean }[] = [
   { role: "operator", about: "also enqueue, cancel, retry, send events" },
   { role: "admin", about: "also manage the tenant's triggers and API keys" },
   { role: "super-admin", about: "everything, for all tenants", everywhere: true },
-  { role: "worker", about: "only run jobs, of all tenants", everywhere: true },
+  { role: "worker", about: "only run jobs, for all tenants", everywhere: true },
 ];
 const LIFETIMES = { "30": "30 days", "90": "90 days", "365": "1 year", "": "Never" } as const;
 
@@ -83,7 +83,7 @@ export function NewKey({ onMade, onClose }: { onMade: () => void; onClose: () =>
 
 function CreatedKey({ name, secret, onClose }: { name: string; secret: string; onClose: () => void }) {
   return (
-    // Closes only by its button: an accidental click outside would lose the key.
+    // Only the button closes this dialog: an accidental click outside would lose the key.
     <Dialog label={`API key ${name} created`} onClose={() => undefined}>
       <div className="fields">
         <h2>{`API key ${name} created`}</h2>

@@ -1,4 +1,4 @@
-/** An address without a page. */
+/** The page for an unknown URL. */
 
 import { Link, useRouterState } from "@tanstack/react-router";
 import { useSession } from "../api/session";
@@ -12,7 +12,7 @@ export default function PageNotFound() {
   return (
     <Page title="Page not found">
       <p>
-        No page has the address <code>{path}</code>. The link may be mistyped or out of date.
+        There is no page at <code>{path}</code>. The link may be mistyped or out of date.
       </p>
       <ul className="places" aria-label="All pages">
         {places.map(({ to, label }) => (

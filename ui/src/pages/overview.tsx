@@ -23,7 +23,7 @@ const SPANS = {
   "7d": { label: "7 d", ms: 604_800_000, step: 10_800 },
 } as const;
 
-/** The limit of the counts of workflows and fan-outs. At the limit it is shown as "2,000+". */
+/** The limit for counting workflows and fan-outs. A count that reaches it is shown as "2,000+". */
 const CAP = 2000;
 
 export default function Overview() {
@@ -170,7 +170,7 @@ function Failures({ found }: { found: FailurePage }) {
   if (!found.items.length)
     return (
       <Empty title="No errors" icon="check">
-        <p className="quiet">No job failed in this time range, except jobs that were retried since.</p>
+        <p className="quiet">No job failed in this time range, or all failed jobs were retried since.</p>
       </Empty>
     );
   return (
@@ -181,7 +181,7 @@ function Failures({ found }: { found: FailurePage }) {
             className="count"
             to="/jobs"
             search={jobsWith({ definition: one.definition_key, error: one.fingerprint, status: ["failed", "dead_letter"] }) as never}
-            title="Jobs with this error that are failed or dead letters now: show them"
+            title="Show the jobs that are now failed or dead letters with this error"
           >
             {one.jobs.toLocaleString()}
           </Link>

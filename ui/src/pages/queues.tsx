@@ -24,7 +24,7 @@ import "./queues.css";
 
 const params = searchOf({ q: text });
 
-/** The age of the oldest queued job above which it is highlighted. */
+/** The age in seconds above which the oldest queued job is highlighted. */
 const LONG_S = 60;
 
 /** The prefix of plait's internal queues. */
@@ -92,14 +92,14 @@ export default function Queues() {
 
 const nameOf = (queue: Queue) => queue.name;
 
-/** The most important warning, above the table. */
+/** A warning about queues that have queued jobs but no worker. */
 function Warnings({ queues }: { queues: readonly Queue[] }) {
   const unserved = queues.filter((queue) => queue.queued > 0 && queue.workers === 0 && !queue.paused);
   if (!unserved.length) return null;
   return (
     <p className="notice warn" role="status">
       <Icon name="alert" />
-      {`Jobs are queued but no worker serves: ${unserved.map(nameOf).join(", ")}.`}
+      {`Jobs are queued, but no worker serves these queues: ${unserved.map(nameOf).join(", ")}.`}
     </p>
   );
 }
@@ -203,7 +203,7 @@ function PauseDialog({ queue, onClose }: { queue: Queue; onClose: () => void }) 
   const pause = useChange("POST /queues/{name}/pause", { success: `Queue ${queue.name} paused.`, then: onClose });
   return (
     <Confirm title={`Pause ${queue.name}?`} action="Pause queue" danger busy={pause.isPending} onConfirm={() => pause.mutate({ path: { name: queue.name }, body: { reason: reason.trim() || null } })} onClose={onClose}>
-      <p>No job in this queue starts until it is resumed, for all tenants. Running jobs finish, and new jobs can be enqueued.</p>
+      <p>Until the queue is resumed, none of its jobs start, for any tenant. Running jobs finish, and new jobs can be enqueued.</p>
       <label className="field">
         Reason (shown to everyone who sees the queue)
         <input maxLength={500} value={reason} onChange={(event) => setReason(event.target.value)} />

@@ -46,13 +46,13 @@ export function RedriveDialog({ group, title = "Redrive dead letters?", onBegun,
     <Confirm title={title} action={`${title.split(" ")[0]} ${counted ?? "…"}`} busy={run.isPending} disabled={!matched || wrong} onConfirm={() => run.mutate()} onClose={onClose}>
       <p className="redrive-what">{group.what}</p>
       {dry.error && <p className="bad">{dry.error.message}</p>}
-      <p aria-live="polite">{counted ? `${counted} will be queued again. Their retry limit starts again.` : !dry.error && "Counting…"}</p>
+      <p aria-live="polite">{counted ? `${counted} will be queued again. The number of attempts used is reset to 0.` : !dry.error && "Counting…"}</p>
       <NumberField label="Rate limit (jobs per second)" value={rate} least={0.01} most={10_000} onChange={setRate} about={lasting(matched, rate, dry.data?.more ?? false)} />
       <label className="field">
         Reason (recorded in the audit log)
         <input value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
       </label>
-      <p className="quiet">It continues when you leave this page. If you stop it, the remaining jobs stay as they are.</p>
+      <p className="quiet">The redrive continues when you leave this page. If you stop it, the remaining jobs are not changed.</p>
     </Confirm>
   );
 }

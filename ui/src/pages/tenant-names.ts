@@ -15,7 +15,7 @@ export function useTenantNames(): (id: string | null) => string | null {
   }, [tenants.data, across]);
 }
 
-/** The columns of a list, with the tenant as the second one while all tenants are shown. */
+/** The columns of a list. While all tenants are shown, the second column is the tenant. */
 export function withTenant<Row extends { tenant_id: string }>(columns: readonly Column<Row>[], tenantOf: (id: string | null) => string | null): Column<Row>[] {
   if (tenantOf("") === null) return [...columns];
   const [first, ...rest] = columns;

@@ -105,7 +105,7 @@ function useStart(hours: number): string {
   return useMemo(() => new Date((minute - hours * 60) * 60_000).toISOString(), [minute, hours]);
 }
 
-/** Noisy tenants first, then those with the most running and queued jobs. */
+/** Noisy tenants first, then tenants with the most running and queued jobs. */
 function rowsOf(tenants: readonly Tenant[], load: readonly TenantLoad[], wanted: string): Row[] {
   const by = new Map(load.map((one) => [one.tenant_id, one]));
   const weight = ({ load: one }: Row) => (one?.noisy.length ?? 0) * 1e12 + (one?.running ?? 0) * 1e6 + (one?.queued ?? 0);
@@ -116,9 +116,9 @@ function rowsOf(tenants: readonly Tenant[], load: readonly TenantLoad[], wanted:
 }
 
 const NOISE = {
-  slots: { word: "slots", about: "runs more than twice its fair share while others are waiting" },
-  backlog: { word: "backlog", about: "has more than half of the jobs in a long queue that others share" },
-  failures: { word: "failures", about: "most of its attempts fail and are retried" },
+  slots: { word: "slots", about: "runs more than twice its fair share while other tenants wait" },
+  backlog: { word: "backlog", about: "has more than half of the jobs in a long queue that it shares with other tenants" },
+  failures: { word: "failures", about: "has a high failure rate: most of its attempts fail and are retried" },
 } as const;
 
 function Noisy({ rows }: { rows: readonly Row[] }) {
@@ -236,7 +236,7 @@ function PauseDialog({ tenant, onClose }: { tenant: Tenant; onClose: () => void 
   const pause = useChange("PATCH /tenants/{slug}", { success: `Tenant ${tenant.slug} paused.`, then: onClose });
   return (
     <Confirm title={`Pause ${tenant.slug}?`} action="Pause tenant" danger busy={pause.isPending} onConfirm={() => pause.mutate({ path: { slug: tenant.slug }, body: { paused: true, pause_reason: reason.trim() || null } })} onClose={onClose}>
-      <p>No job of this tenant starts until it is resumed, in any queue. Running jobs finish, and new jobs can be enqueued.</p>
+      <p>Until the tenant is resumed, none of its jobs start, in any queue. Running jobs finish, and new jobs can be enqueued.</p>
       <label className="field">
         Reason (shown with the tenant's jobs)
         <input maxLength={500} value={reason} onChange={(event) => setReason(event.target.value)} />

@@ -1,4 +1,4 @@
-/** A trigger while it is edited: the text of its fields, and the request made from it. */
+/** A trigger while it is being edited: the text of its fields, and the request built from them. */
 
 import { stringify } from "../api/json";
 import type { Trigger } from "../api/types";
@@ -88,7 +88,7 @@ export function requestOf(draft: Draft, isNew: boolean): Record<string, unknown>
   return isNew ? Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null)) : given;
 }
 
-/** Sample event data for a template: every path that the template uses, with its last name as the value. */
+/** Sample event data for a template: every path that the template uses, with the last part of the path as the value. */
 export function sampleOf(template: unknown): Payload {
   const sample: Payload = {};
   for (const [, path] of stringify(template).matchAll(/\{\{\s*event\.([A-Za-z0-9_.-]+)\s*\}\}/g)) {

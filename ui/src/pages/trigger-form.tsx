@@ -1,4 +1,4 @@
-/** The form of a trigger: when it fires, and the job it creates. Next to it: the next firings and the rendered payload. */
+/** The form for a trigger: when it fires, and the job that it creates. Beside the form: the next firings and the rendered payload. */
 
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useEffect, useId, useMemo, useState } from "react";
@@ -268,13 +268,13 @@ function SchedulePreview({ draft }: { draft: Draft }) {
     <Panel title="Next five firings">
       <div className="body">
         {ready ? <NextFirings query={next} /> : <p className="quiet">Enter a schedule.</p>}
-        {ready && !draft.timezone.trim() && <p className="quiet">Shown in UTC. The schedule will use the tenant's time zone, which is not known here.</p>}
+        {ready && !draft.timezone.trim() && <p className="quiet">Shown in UTC. The schedule will use the tenant's time zone.</p>}
       </div>
     </Panel>
   );
 }
 
-/** The payload that the template renders, for events from sample data. */
+/** A preview of the rendered payload. An event trigger's template is rendered with sample data. */
 function PayloadPreview({ draft, schedule }: { draft: Draft; schedule: boolean }) {
   const session = useSession();
   const tenant = useTenant();

@@ -1,4 +1,4 @@
-/** Texts about triggers: when they fire, their state, and the outcome of a firing. */
+/** Texts for triggers: when they fire, their state, and the outcome of a firing. */
 
 import type { Fire, Trigger } from "../api/types";
 import { Tag } from "../parts/Badge";

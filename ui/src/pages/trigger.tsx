@@ -41,7 +41,7 @@ function New() {
   const session = useSession();
   const navigate = useNavigate();
   const back = () => void navigate({ to: "/triggers" });
-  if (!session.can("POST /jobs/triggers")) return <Empty title="You need the role admin to create triggers" icon="triggers" />;
+  if (!session.can("POST /jobs/triggers")) return <Empty title="You need the admin role to create triggers" icon="triggers" />;
   return (
     <Page title="Create trigger" above={<Link to="/triggers">Triggers</Link>}>
       <TriggerForm trigger={null} onClose={back} onSaved={(made) => void navigate({ to: "/triggers/$triggerId", params: { triggerId: made.id } })} />
@@ -129,7 +129,7 @@ function Actions({ trigger, changes, onEdit }: { trigger: TriggerShape; changes:
     <>
       {session.can("POST /jobs/triggers/{trigger_id}/test") && (
         <>
-          {/* An event trigger needs an event's data, which the dialog asks for. */}
+          {/* An event trigger needs event data, which the user enters in the dialog. */}
           <Button icon="play" busy={fire.isPending} onClick={() => (trigger.trigger_type === "event" ? dialog.open("test") : fire.mutate({ path, raw: stringify({ data: {}, run: true }) }))}>
             Fire now
           </Button>

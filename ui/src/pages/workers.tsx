@@ -84,7 +84,7 @@ function Blocked({ workers }: { workers: readonly Worker[] }) {
     <p className="notice bad" role="alert">
       <Icon name="alert" />
       <span>
-        {"A handler blocks the event loop of "}
+        {"A handler is blocking the event loop of "}
         {blocked.slice(0, 5).map((one, index) => (
           <span key={one.worker_id}>
             {index > 0 && ", "}
@@ -101,7 +101,7 @@ function Blocked({ workers }: { workers: readonly Worker[] }) {
           </span>
         ))}
         {blocked.length > 5 && " …"}
-        {". Other jobs of this worker make no progress. After PLAIT_LOOP_TIMEOUT the worker exits, and its jobs are requeued."}
+        {". Other jobs of the worker can't make progress. After PLAIT_LOOP_TIMEOUT the worker exits, and its jobs are requeued."}
       </span>
     </p>
   );
@@ -195,7 +195,7 @@ function Slots({ worker }: { worker: Worker }) {
     <>
       {slots !== null && <Bar label={`Slots of worker ${worker.worker_id}`} shares={[{ status: "running", count: Math.min(running, slots), label: "running" }]} total={slots} />}
       <span className="slots">{slots === null ? running.toLocaleString() : `${running.toLocaleString()} / ${slots.toLocaleString()}`}</span>
-      {prefetched > 0 && <span className="quiet" title="Claimed but not started at its last heartbeat">+{prefetched.toLocaleString()} prefetched</span>}
+      {prefetched > 0 && <span className="quiet" title="Claimed but not started, as of the last heartbeat">+{prefetched.toLocaleString()} prefetched</span>}
     </>
   );
 }

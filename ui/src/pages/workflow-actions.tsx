@@ -65,7 +65,7 @@ function CancelWorkflow({ root, onClose }: Props) {
   });
   return (
     <Confirm title="Cancel this workflow?" action="Cancel workflow" danger busy={cancel.isPending} onClose={onClose} onConfirm={() => cancel.mutate({ path: { job_id: root.id }, body: { tree: true, reason: reason || null } })}>
-      <p>Jobs that have not started will not run, and running handlers are asked to stop. Finished jobs stay as they are.</p>
+      <p>Jobs that have not started will not run, and running handlers are asked to stop. Finished jobs are not changed.</p>
       <label className="field">
         Reason (recorded in the audit log)
         <input value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
@@ -78,7 +78,7 @@ function RetryFailed({ root, onClose }: Props) {
   const retry = useChange("POST /jobs/{job_id}/retry", { success: ({ jobs = 1 }) => `${jobs.toLocaleString()} ${jobs === 1 ? "job" : "jobs"} queued again.`, then: onClose });
   return (
     <Confirm title="Retry failed jobs?" action="Retry failed jobs" busy={retry.isPending} onClose={onClose} onConfirm={() => retry.mutate({ path: { job_id: root.id }, body: { tree: "failed" } })}>
-      <p>The workflow resumes where it failed. Jobs that succeeded keep their results, and all others run again.</p>
+      <p>The workflow resumes where it failed. Jobs that succeeded keep their results. All other jobs run again.</p>
     </Confirm>
   );
 }
@@ -94,7 +94,7 @@ function Rerun({ root, onClose }: Props) {
   });
   return (
     <Confirm title="Rerun this workflow?" action="Start new workflow" busy={retry.isPending} onClose={onClose} onConfirm={() => retry.mutate({ path: { job_id: root.id }, body: { tree: "all" } })}>
-      <p>This starts a new workflow with the same payload. The existing one and its results are kept.</p>
+      <p>This starts a new workflow with the same payload. The existing workflow and its results are kept.</p>
     </Confirm>
   );
 }

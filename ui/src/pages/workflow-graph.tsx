@@ -1,6 +1,6 @@
 /**
- * A workflow as a graph: the steps of a job in order. A fan-out of any size is one node with a progress bar, and its failed jobs can be
- * expanded. This module is loaded on first use.
+ * A workflow as a graph: the steps of a job in order. A fan-out of any size is one node with a progress bar. It can be expanded to show its
+ * failed jobs. This module is loaded on first use.
  */
 
 import dagre from "@dagrejs/dagre";
@@ -17,7 +17,7 @@ import { childrenOf, nameOf, nameOfFanOut } from "./workflow-rows";
 import { FanOutBar, FanOutWords, ruleOf } from "./workflow-tree";
 import "./workflow-graph.css";
 
-/** The number of children that are shown as nodes. If there are more, only failed ones are shown. */
+/** The maximum number of children shown as nodes. If a fan-out has more, only failed children are shown. */
 const SHOWN = 12;
 const WIDTH = 236;
 const HEIGHT: Record<Kind, number> = { job: 62, steps: 62, "fan-out": 106, more: 34 };

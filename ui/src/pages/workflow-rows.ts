@@ -1,6 +1,6 @@
 /**
- * A workflow as rows: a job, its fan-outs, their children, and so on for expanded rows. Of tens of thousands of children only the visible
- * ones are loaded: a fan-out's total gives the number of rows, and pages of children are requested by index.
+ * A workflow as rows: a job, its fan-outs, their children, and so on for expanded rows. A fan-out can have tens of thousands of children, so
+ * only visible children are loaded: the fan-out's total gives the number of rows, and pages of children are requested by index.
  */
 
 import { useQueries, useQueryClient } from "@tanstack/react-query";
@@ -37,11 +37,11 @@ const POLL_MS = 4000;
 
 export const keyOfChild = (fanOut: string, index: number) => `${fanOut}.${index}`;
 
-/** The name of a fan-out in the address. A job's name is its id. */
+/** The name of a fan-out in the URL. A job's name is its id. */
 export const nameOfFanOut = (id: string) => `fan-out:${id}`;
 export const fanOutOf = (name: string) => (name.startsWith("fan-out:") ? name.slice(8) : null);
 
-/** Whether a row is expanded. The root and its fan-outs are by default, deeper rows are not; `turned` lists the exceptions. */
+/** Whether a row is expanded. By default, the root and its fan-outs are expanded, and deeper rows are not. `turned` lists the exceptions. */
 export function isOpen(key: string, depth: number, turned: ReadonlySet<string>): boolean {
   return depth <= 1 !== turned.has(key);
 }

@@ -90,7 +90,7 @@ function OfFanOut({ fanOut, onSelect }: { fanOut: FanOut; onSelect: (id: string)
   );
 }
 
-/** Up to twenty failed jobs with their errors, and a link to the rest. */
+/** Up to twenty failed jobs with their errors. If there are more, a link to all failed jobs. */
 function Failures({ query, title, onSelect }: { query: { root?: string; fan_out?: string }; title: string; onSelect: (id: string) => void }) {
   const failed = useRead("GET /jobs", { query: { ...query, status: ["failed", "dead_letter"], limit: 20 } }, { live: ["job"], when: (event) => !query.root || event.root_id === query.root, every: 1500 });
   const items = failed.data?.items.filter(({ id }) => id !== query.root);

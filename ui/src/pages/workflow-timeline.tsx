@@ -1,6 +1,6 @@
 /**
  * A timeline with one lane for each job (queued, running, in backoff, waiting) and one for each fan-out (the number of jobs that ran
- * concurrently). Only the visible part is rendered. Ctrl and the mouse wheel zoom at the pointer; dragging moves the timeline.
+ * concurrently). Only visible lanes are rendered. Ctrl and the mouse wheel zoom at the pointer. Dragging moves the timeline.
  */
 
 import { useCallback, useEffect, useRef, useState, type ReactNode } from "react";
@@ -25,7 +25,7 @@ const TICKS = 6;
 /** The number of buckets in a fan-out's lane. */
 const PARTS = 160;
 
-/** The visible range: everything, as it grows, or the part that is in the address (`zoom`: ms since the start). */
+/** The visible range: the whole timeline, which grows while the workflow runs, or the part in the URL (`zoom`: ms since the start). */
 export function useRange(root: JobPage, zoom: string, setZoom: (zoom: string) => void) {
   const now = useNow(root.finished_at === null);
   const begin = Date.parse(root.created_at);
@@ -148,7 +148,7 @@ export function Lane({ row, ranging, root }: { row: Row; ranging: Ranging; root:
   return <Phases phases={phasesOf({ ...row.child, since: row.child.run_at }, now)} range={range} />;
 }
 
-/** One lane for all children of a fan-out: how many ran concurrently, and failed attempts, in the visible range. */
+/** One lane for all children of a fan-out: the number of jobs that ran concurrently, and failed attempts, in the visible range. */
 function FanOutLane({ row: { fanOut, name, parent }, ranging: { now, range, zoomed } }: { row: Extract<Row, { kind: "fan-out" }>; ranging: Ranging }) {
   const from = Date.parse(fanOut.created_at);
   const to = fanOut.decided_at ? Date.parse(fanOut.decided_at) : now;
@@ -215,7 +215,7 @@ function described(phase: Phase): string {
 
 const part = (at: number, { from, to }: Range) => ((at - from) / (to - from)) * 100;
 
-/** A few round times for the axis. The label's precision depends on their distance. */
+/** A few round times for the axis. The precision of the labels depends on the interval between them. */
 function ticksOf({ from, to }: Range): { at: number; words: string }[] {
   const step = stepOf((to - from) / TICKS);
   const offset = new Date(from).getTimezoneOffset() * 60_000;

@@ -145,7 +145,7 @@ export function Rows({ label, outline, turned, selected, sought, onSelect, onTur
   );
 }
 
-/** The name of a row in the address, or null while its job is loading. */
+/** The name of a row in the URL, or null while its job is loading. */
 export function idOf(row: Row): string | null {
   return row.kind === "job" ? row.job.id : row.kind === "fan-out" ? nameOfFanOut(row.fanOut.id) : (row.child?.id ?? null);
 }
@@ -223,7 +223,7 @@ export function TreeCells({ row }: { row: Row }) {
   );
 }
 
-/** The progress of a fan-out, with a line at the number of successes that it needs. */
+/** The progress of a fan-out. A line marks the number of successes that it needs. */
 export function FanOutBar({ fanOut, label = "Sub-jobs" }: { fanOut: Counts; label?: string }) {
   const ended = fanOut.succeeded + fanOut.failed + fanOut.canceled;
   return (

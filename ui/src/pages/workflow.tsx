@@ -113,7 +113,7 @@ function Shown({ root }: { root: JobPage }) {
   );
 }
 
-/** The number of fan-outs of a job that the API lists. */
+/** The maximum number of fan-outs that the API lists for a job. */
 const MOST = 100;
 
 /** The progress of the workflow: all fan-outs of the root. */
@@ -166,7 +166,7 @@ function useOutline(root: JobPage, turned: ReadonlySet<string>) {
 
 const stable = (value: unknown) => JSON.stringify(value);
 
-/** The pages of children to load: visible ones, and those of expanded rows. */
+/** The pages of children to load: pages of visible rows, and pages of expanded rows. */
 function wantedOf(root: JobPage, known: Known, turned: ReadonlySet<string>, outline: Outline, [first, last]: readonly [number, number]): Wanted[] {
   const pages = new Map<string, Wanted>();
   const want = (parent: string, fanOut: string, index: number) => {

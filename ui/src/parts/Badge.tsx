@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { Status } from "../api/types";
 
-/** In the order of a job's life. docs/reference/states.md explains them. */
+/** All statuses, in the order of a job's lifecycle. docs/reference/states.md explains them. */
 export const STATUSES: readonly Status[] = [
   "scheduled",
   "queued",

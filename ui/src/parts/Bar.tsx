@@ -1,4 +1,4 @@
-/** A progress bar over many jobs: done, failed, running, pending, by color and in its label. */
+/** A progress bar for many jobs. Colors and the label show how many are done, failed, running and pending. */
 
 export interface Share {
   /** The job status that gives the color. */
@@ -11,7 +11,7 @@ interface Props {
   shares: readonly Share[];
   total: number;
   label: string;
-  /** The number of successes that is needed; drawn as a line. */
+  /** The number of successes needed, drawn as a line. */
   needed?: number | null;
 }
 

@@ -2,7 +2,7 @@ import type { ButtonHTMLAttributes, ReactNode } from "react";
 import { Icon, type IconName } from "./Icon";
 
 interface Props extends ButtonHTMLAttributes<HTMLButtonElement> {
-  /** primary: the main action; danger: it can't be undone; plain: no frame. */
+  /** primary: the main action; danger: an action that stops or deletes something; plain: no frame. */
   kind?: "normal" | "primary" | "danger" | "plain";
   icon?: IconName;
   /** The action is in progress, and the button is disabled. */

@@ -1,5 +1,5 @@
 /**
- * A time series chart in SVG: stacked bars, or lines on a logarithmic scale. Deliberately small: a few hundred points, a scale, and values
+ * A time series chart in SVG: stacked bars, or lines on a logarithmic scale. It is limited to a few hundred points, a scale, and values
  * on hover. A bucket without a value is zero (bars) or a gap (lines).
  */
 
@@ -9,7 +9,7 @@ export interface Series {
   label: string;
   /** A CSS color, from a variable of the theme. */
   color: string;
-  /** By the start of each bucket, in ms. */
+  /** Values by the start of the bucket, in ms. */
   values: ReadonlyMap<number, number | null>;
 }
 

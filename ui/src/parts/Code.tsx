@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "react";
 import { Button } from "./Button";
 
-/** A button that copies `text`. A function is called when the button is pressed. */
+/** A button that copies `text`. If `text` is a function, it is called when the button is pressed. */
 export function Copy({ text, label, words }: { text: string | (() => string); label: string; words?: string }) {
   const [done, setDone] = useState(false);
   useEffect(() => {
@@ -61,7 +61,7 @@ export function Code({ text, label, tail }: { text: string; label: string; tail?
   );
 }
 
-/** A shortened id, with the full one in the title. UUIDv7s of the same time differ at the end, so both ends are shown. */
+/** A shortened id, with the full id in the title. UUIDv7s created at the same time differ only at the end, so both ends are shown. */
 export function Id({ id }: { id: string }) {
   return (
     <code className="id" title={id}>

@@ -63,7 +63,7 @@ export function NextFirings({ query }: { query: UseQueryResult<PageOfInstant, Er
   );
 }
 
-/** Local time in the schedule's time zone: "Sun 29 Mar 2026, 03:00 +02:00", independent of the browser's. */
+/** Local time in the schedule's time zone, independent of the browser's: "Sun 29 Mar 2026, 03:00 +02:00". */
 function clock(local: string): string {
   const found = /^(\d{4})-(\d\d)-(\d\d)T(\d\d:\d\d)(?::(\d\d))?(?:\.\d+)?(Z|[+-]\d\d:\d\d)?/.exec(local);
   if (!found) return local;

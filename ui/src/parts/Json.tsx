@@ -69,7 +69,7 @@ function Node({ name, value, open }: { name?: string; value: unknown; open: numb
   );
 }
 
-/** Values of fields whose names indicate a secret are hidden until they are revealed. */
+/** Values of fields whose names indicate a secret are hidden until the user reveals them. */
 function Hidden({ value }: { value: unknown }) {
   const [shown, setShown] = useState(false);
   if (shown) return <Leaf value={value} />;

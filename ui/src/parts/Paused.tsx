@@ -10,7 +10,7 @@ interface Pause {
 
 const MOST = 5;
 
-/** Which queues or tenants are paused: when, by whom and why. */
+/** The paused queues or tenants: since when, by whom and why. */
 export function Paused({ items }: { items: readonly Pause[] }) {
   if (!items.length) return null;
   return (

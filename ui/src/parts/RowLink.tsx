@@ -3,7 +3,7 @@ import type { MouseEvent, ReactNode } from "react";
 
 /**
  * A link in a row of a long list. The router's `Link` resolves its target on every render, which is too slow for a hundred links per frame
- * while scrolling. This one takes a literal path and adds the tenant.
+ * while scrolling. This component takes a literal path and adds the tenant.
  */
 export function RowLink({ to, title, children }: { to: string; title?: string; children: ReactNode }) {
   const router = useRouter();

@@ -1,6 +1,6 @@
 /**
- * A form generated from a JSON Schema, with a field of the matching type for each property. Parts that a form can't express, and parts that
- * the schema leaves open, are edited as JSON. With `templates`, each field also accepts `{{event.a.b}}`.
+ * A form generated from a JSON Schema, with a field of the matching type for each property. Parts that a form can't express, and parts
+ * without a schema, are edited as JSON. With `templates`, each field also accepts `{{event.a.b}}`.
  *
  *     <SchemaForm schema={definition.arg_schema} value={payload} onChange={setPayload} templates />
  */
@@ -67,7 +67,7 @@ interface Inner {
 function Properties({ schema, root, value, onChange, templates, path, report }: Inner & { value: Payload; onChange: (value: Payload) => void }) {
   const properties = schema["properties"] as Record<string, unknown>;
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
-  // Required fields first: a schema from the database has no order of its own.
+  // Required fields first: Postgres does not preserve the order of the properties.
   const entries = Object.entries(properties).sort(([a], [b]) => Number(required.includes(b)) - Number(required.includes(a)));
   const others = Object.keys(value).filter((key) => !(key in properties));
   const set = (key: string, next: unknown) => {
@@ -187,7 +187,7 @@ function Property({ name, required, schema, root, templates, path, report, value
   return <JsonField label={label} value={value} rows={3} hint={hint} onChange={onChange} onFault={(fault) => report(path, fault)} />;
 }
 
-/** A number, kept as text so that large ones stay exact, or a template. */
+/** A number or a template. Numbers are kept as text, so that large numbers stay exact. */
 function NumberField({ value, integer, templates, common, placeholder, onChange }: { value: unknown; integer: boolean; templates: boolean; common: object; placeholder: string; onChange: (value: unknown) => void }) {
   const [text, setText] = useState(() => (value === undefined ? "" : typeof value === "string" ? value : stringify(value)));
   const good = text === "" || (integer ? /^-?\d+$/ : /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/).test(text) || (templates && isTemplate(text));
@@ -216,7 +216,7 @@ interface JsonProps {
   onFault: (fault: string | null) => void;
 }
 
-/** A field for any JSON. While the text is not valid, `onFault` has the error and the value is not changed. Empty means undefined. */
+/** A field for any JSON. While the text is not valid, `onFault` receives the error and the value is not changed. An empty text means undefined. */
 export function JsonField({ label, value, rows, hint, onChange, onFault }: JsonProps) {
   const id = useId();
   const [text, setText] = useState(() => (value === undefined ? "" : stringify(value, 2)));

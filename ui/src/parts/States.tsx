@@ -51,7 +51,7 @@ export function Failed({ error, again }: { error: Error; again?: () => void }) {
   );
 }
 
-/** Renders the query's data, or else its loading or error state. After a failed refetch the older data stays. */
+/** Renders the query's data, or its loading or error state. After a failed refetch, the older data stays visible. */
 export function Loaded<T>({ query, what = "page", children }: { query: UseQueryResult<T, Error>; what?: string; children: (answer: T) => ReactNode }) {
   if (query.data !== undefined) return children(query.data);
   if (query.error instanceof ApiError && query.error.status === 404) return <NotFound what={what} />;

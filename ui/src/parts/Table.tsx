@@ -4,8 +4,8 @@
  *
  *     <Table label="Jobs" columns={columns} rows={rows} keyOf={(job) => job.id} onOpen={open} onEnd={fetchNextPage} />
  *
- * Memoize `columns` (`useMemo`), so that unchanged rows are not rendered again. j and k move, Enter opens, x selects. The cell that names the
- * row should contain a link, so that a middle click works too.
+ * Memoize `columns` (`useMemo`), so that unchanged rows are not rendered again. The keys j and k move between rows, Enter opens a row, and x
+ * selects it. The cell that names the row should contain a link, so that a middle click works too.
  */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
@@ -29,7 +29,7 @@ interface Props<Row> {
   /** Called near the end of the list, to load more. */
   onEnd?: () => void;
   onOpen?: (row: Row) => void;
-  /** Keys of the selected rows. Without it there are no checkboxes. */
+  /** Keys of the selected rows. If undefined, the table has no checkboxes. */
   selected?: ReadonlySet<string>;
   onSelect?: (selected: Set<string>) => void;
   /** Content below the last row. */
@@ -50,7 +50,7 @@ export function Table<Row>(props: Props<Row>) {
     getScrollElement: () => box.current,
     estimateSize: () => rowHeight,
     overscan: 12,
-    // Keep the function stable while the rows are the same: a new one makes the virtualizer measure all rows again.
+    // Keep the function stable while the rows are the same: a new function makes the virtualizer measure all rows again.
     getItemKey: useCallback((index: number) => (rows[index] === undefined ? index : keyOf(rows[index])), [rows, keyOf]),
   });
   const seen = virtual.getVirtualItems();

@@ -8,7 +8,7 @@ interface Props<T extends string> {
   children: ReactNode;
 }
 
-/** Tabs. Keep the selected tab in the address (api/search.ts). */
+/** Tabs. Keep the selected tab in the URL (api/search.ts). */
 export function Tabs<T extends string>({ label, tabs, chosen, onChoose, children }: Props<T>) {
   const id = useId();
   const seen = tabs.filter((tab) => !tab.hidden);

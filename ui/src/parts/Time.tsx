@@ -46,7 +46,7 @@ export function Time({ at, short }: { at: string | null | undefined; short?: boo
   );
 }
 
-/** The duration since a time, or between two. */
+/** The duration since a time, or between two times. */
 export function Since({ from, to }: { from: string | null | undefined; to?: string | null }) {
   const shown = useMoving((now) => (from ? duration(((to ? Date.parse(to) : now) - Date.parse(from)) / 1000) : ""));
   if (!from) return <span className="quiet">–</span>;

@@ -22,7 +22,7 @@ interface Props {
   fields: readonly Field[];
   tokens: readonly Token[];
   onChange: (tokens: Token[]) => void;
-  /** The field of text that is typed without one. */
+  /** The field that text without a field name is assigned to. */
   textField: string;
   placeholder?: string;
   inputRef?: Ref<HTMLInputElement>;

@@ -1,6 +1,6 @@
 /**
- * Above every page: that the server can't be reached and how old the data is, or that the server has a newer version of the UI. Both disappear
- * by themselves: when the server answers, data is refetched, and an outdated page is reloaded as soon as a reload loses nothing.
+ * A banner above every page. It says that the server can't be reached and how old the data is, or that the server has a newer version of the
+ * UI. It disappears automatically: when the server responds again, data is refetched; an outdated page is reloaded once no input would be lost.
  */
 
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
@@ -41,7 +41,7 @@ function Disconnected({ outage }: { outage: Outage }) {
     <div className="connection warn" role="status" data-banner="disconnected">
       <Icon name="alert" />
       <span>
-        {outage.cause === "unreachable" ? "Can't reach the server" : "The server is not available"}
+        {outage.cause === "unreachable" ? "The server has been unreachable" : "The server has been unavailable"}
         {/* The time changes every second, which a screen reader should not announce. */}
         <span aria-hidden="true">{` for ${lasting(outage)}`}</span>
         {asOf !== null && (
@@ -74,7 +74,7 @@ function Outdated() {
   return (
     <div className="connection" role="status" data-banner="outdated">
       <Icon name="retry" />
-      <span>{EMBEDDED ? "plait was updated. Reload the page that contains this view." : "plait was updated. Reload the page to use the new version; unsaved input is lost."}</span>
+      <span>{EMBEDDED ? "plait was updated. Reload the page that contains this view." : "plait was updated. Reload the page to use the new version. Unsaved input will be lost."}</span>
       {!EMBEDDED && <Button onClick={() => location.reload()}>Reload page</Button>}
     </div>
   );
@@ -90,7 +90,7 @@ function useTick(): void {
 
 const active = (client: QueryClient) => client.getQueryCache().findAll({ type: "active", predicate: ({ state }) => state.data !== undefined });
 
-/** The time of the oldest data on screen. Data that was on screen when the outage began was kept up to date until then. */
+/** The time of the oldest data on screen. Data that was already on screen when the outage began is as of the last contact. */
 function oldest(client: QueryClient, current: ReadonlySet<string>, lastContact: number): number | null {
   const times = active(client)
     .filter(({ queryKey }) => queryKey[0] !== "session")

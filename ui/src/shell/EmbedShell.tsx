@@ -1,6 +1,6 @@
 /**
- * The layout of the embedded view: a tenant's pages in a frame, with no links to anything else. `?theme=dark` or `?theme=light` in the
- * frame's address selects the theme.
+ * The layout of the embedded view: a tenant's pages in a frame, with no links to other pages. `?theme=dark` or `?theme=light` in the
+ * frame's URL selects the theme.
  */
 
 import { Link, Outlet } from "@tanstack/react-router";

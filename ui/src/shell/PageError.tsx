@@ -1,4 +1,4 @@
-/** Error boundaries: an error in a page leaves the navigation usable, and one in the navigation itself can be retried too. */
+/** Error boundaries. After an error in a page, the navigation stays usable. After an error in the navigation, the user can retry. */
 
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, useRouter, type ErrorComponentProps } from "@tanstack/react-router";
@@ -7,11 +7,11 @@ import { isOutdated, reloadOnce } from "../api/build";
 import { Button } from "../parts/Button";
 import { Icon } from "../parts/Icon";
 
-/** Shown by the router instead of a page, or of the whole layout, that failed to render. */
+/** Shown by the router in place of a page or layout that failed to render. */
 export function PageError({ error, reset }: ErrorComponentProps) {
   const router = useRouter();
   const client = useQueryClient();
-  // Data of a newer server may be the cause.
+  // Data from a newer server may be the cause.
   useEffect(() => void (isOutdated() && reloadOnce()), []);
   const retry = () => {
     client.removeQueries({ type: "inactive" }); // the page's data may be the cause
@@ -30,7 +30,7 @@ function Broken({ error, retry, children }: { error: unknown; retry: () => void;
     <div className="state" role="alert">
       <Icon name="alert" size={22} />
       <h2>This page can't be displayed</h2>
-      <p className="quiet">The web UI has an error. Retry, or reload the page; if it stays, report this message:</p>
+      <p className="quiet">An error occurred in the web UI. Retry, or reload the page. If the error persists, report this message:</p>
       <code>{error instanceof Error ? error.message : String(error)}</code>
       <div className="actions">
         <Button icon="retry" onClick={retry}>
@@ -43,7 +43,7 @@ function Broken({ error, retry, children }: { error: unknown; retry: () => void;
   );
 }
 
-/** The outermost boundary, for errors outside the router's own. */
+/** The outermost boundary, for errors outside the router's boundaries. */
 export class Boundary extends Component<{ children: ReactNode }, { error: Error | null }> {
   override state: { error: Error | null } = { error: null };
 

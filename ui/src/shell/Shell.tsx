@@ -90,7 +90,7 @@ function Navigation() {
   );
 }
 
-/** Whose jobs are shown: super-admins select a tenant, all others see their own. */
+/** The tenant selector. Super-admins select a tenant; other users see only their own. */
 function TenantSwitch() {
   const session = useSession();
   const tenant = useTenant();

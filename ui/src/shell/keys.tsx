@@ -1,5 +1,5 @@
 /**
- * Keyboard shortcuts. A page registers its own, and `?` lists all that are active.
+ * Keyboard shortcuts. Each page registers its own shortcuts. The key `?` lists all active shortcuts.
  *
  *     useKeys("Jobs", { "/": ["Filter", focus], "g j": ["Go to jobs", go] });
  *

@@ -1,6 +1,6 @@
 /**
- * A component whose file is loaded on first use, and loaded again if that fails. A file is missing for one of two reasons: the server can't be
- * reached, then it is loaded when the server answers again; or a deployment has replaced it, then the page is reloaded at its address.
+ * A component whose file is loaded on first use. Loading can fail for one of two reasons. If the server can't be reached, loading is retried when
+ * the server responds again. If a deployment has replaced the file, the page is reloaded.
  */
 
 import { useEffect, useState, type ComponentType } from "react";
@@ -61,14 +61,14 @@ export function lazyPage<P extends object>(load: () => Promise<{ default: Compon
     return state.failures ? <NotLoaded answers={state.answers} again={() => setAsked((count) => count + 1)} /> : <Loading />;
   }
 
-  /** Called by the router before the page is shown. A failure is handled when it is. */
+  /** Called by the router before the page is shown. A failure is handled when the page is rendered. */
   LazyPage.preload = () => (Loaded ? Promise.resolve() : start().catch(() => undefined));
   return LazyPage;
 }
 
 interface State {
   failures: number;
-  /** Whether the server answered after the last failure. */
+  /** Whether the server responded after the last failure. */
   answers: boolean;
   ready: boolean;
 }
@@ -79,7 +79,7 @@ function NotLoaded({ answers, again }: { answers: boolean; again: () => void }) 
       <Icon name="alert" size={22} />
       <h2>{answers ? "Page could not be loaded" : "Server unreachable"}</h2>
       <p className="quiet">
-        {answers ? "A file of this page is missing on the server. Reload the page, or wait: loading is retried." : "This page opens as soon as the server answers."}
+        {answers ? "A file of this page is missing on the server. Reload the page, or wait for the automatic retry." : "This page opens as soon as the server responds."}
       </p>
       <div className="actions">
         <Button icon="retry" onClick={again}>

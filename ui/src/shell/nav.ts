@@ -1,4 +1,4 @@
-/** The pages in the order of the navigation, with the route that a role must be allowed to call to see each. */
+/** The pages in the order of the navigation. A role sees a page if it may call the page's route (`needs`). */
 
 import type { IconName } from "../parts/Icon";
 import type { Route } from "../api/client";
