@@ -141,7 +141,7 @@ def test_each_cause_of_a_wrong_cancel_grace_has_its_own_error(app: Plait) -> Non
 
     with pytest.raises(InvalidDefinition, match=r"cancel_grace must be more than 0, got 0$"):
         app.job(cancel_grace=0)(some)
-    with pytest.raises(InvalidDefinition, match=r"cancel_grace must be omitted with isolation, got 'process'$"):
+    with pytest.raises(InvalidDefinition, match=r"cancel_grace is not supported with isolation='process'$"):
         app.job(cancel_grace=1, isolation="process")(some)
     with pytest.raises(
         InvalidDefinition, match=r"cancel_grace requires an `async def` function, got a `def` function$"
