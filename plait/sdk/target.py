@@ -56,7 +56,7 @@ class Target:
         return store
 
     async def close(self) -> None:
-        """One store that was opened here is closed. When the last one closes, the embedded Postgres is released."""
+        """Report that a store was closed. After the last one, the embedded Postgres is released."""
         with self._counting:
             self._open_stores -= 1
             last = self._open_stores <= 0
@@ -79,7 +79,7 @@ class Target:
                 self._session_user = DEV_LOGIN
 
     def act_as(self, login: str) -> None:
-        """With a superuser's URL: drop its rights on every connection, and use this login instead."""
+        """Use this login on every connection, in place of the superuser in the URL."""
         self._session_user = login
 
     async def _start_embedded(self, embedded: EmbeddedPostgres) -> str:
