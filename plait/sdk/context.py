@@ -42,7 +42,7 @@ class Stream(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Current:
-    """The running attempt. `deadline` is on the monotonic clock, in seconds: when the handler must have finished."""
+    """The running attempt. `deadline` is the time by which the handler must have finished, in seconds of the monotonic clock."""
 
     job_id: UUID
     attempt: int
@@ -69,7 +69,7 @@ class Current:
 
     @property
     def trace_id(self) -> str:
-        """The W3C Trace Context trace id: that of the trace in which the job was enqueued, or a new one."""
+        """The W3C trace id: the id of the trace in which the job was enqueued, or a new id."""
         return trace_of(self.job_id, self.correlation_id).trace_id
 
     @property
@@ -187,7 +187,7 @@ tell_with_each_line(_about)
 
 def ended(job_id: object, attempt: int) -> str:
     """The error for code that outlives its handler."""
-    return f"attempt {attempt} of job {job_id} has ended: code that outlives its handler can no longer write for it"
+    return f"attempt {attempt} of job {job_id} has ended: code that outlives its handler cannot write to the job"
 
 
 class _Copy:
@@ -214,5 +214,5 @@ os.register_at_fork(after_in_child=_in_copy)
 
 
 def set_attempt(attempt: Attempt) -> None:
-    """For the worker: called in the context that the handler will run in."""
+    """Set the running attempt. The worker calls this in the context that the handler will run in."""
     _attempt.set(attempt)
