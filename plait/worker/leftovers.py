@@ -120,7 +120,7 @@ os.register_at_fork(before=_before_fork, after_in_child=_in_copy)
 
 
 def end_copy(error: BaseException | None) -> NoReturn:
-    """A forked copy of a handler has returned or raised: it exits like a program. Its outcome is ignored."""
+    """Exit from a forked copy whose handler has returned or raised an error, as a program does. The handler's outcome is ignored."""
     code = 0
     if isinstance(error, SystemExit):
         code = error.code if isinstance(error.code, int) else int(error.code is not None)

@@ -1,4 +1,4 @@
-"""Threads for sync handlers. A thread that outlives its timeout cannot be stopped: it is abandoned, and another one replaces it."""
+"""Threads for sync handlers. A thread that outlives its timeout cannot be stopped: it is abandoned, and another thread replaces it."""
 
 import asyncio
 import contextlib
@@ -13,7 +13,7 @@ from plait.worker.leftovers import Original, end_copy
 
 _IDLE_S = 30.0
 _NOT_CARRIED = (StopIteration, GeneratorExit)
-"""Exceptions that a future cannot pass to its awaiter: asyncio rejects the one, and the other would close coroutines."""
+"""Exceptions that a future cannot pass to its awaiter: asyncio rejects StopIteration, and GeneratorExit would close coroutines."""
 
 
 class Threads:
