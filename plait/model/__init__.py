@@ -1,4 +1,4 @@
-"""The vocabulary of plait: states, ids, errors, policies. No I/O, and no imports from other packages.
+"""The vocabulary of plait: states, ids, errors, policies. No I/O, and no imports from other packages of plait.
 
     states.py                    states and outcomes, as in plait/sql/schema/40_live.sql
     errors.py                    every error, with its SQLSTATE, message and advice

@@ -79,7 +79,7 @@ def app() -> Plait:
         (lambda _: Snooze(-1), "Snooze: delay must be between 0 and 100 years, got -1"),
         (
             lambda _: RetryLater("x"),
-            "RetryLater: delay must be a number of seconds, or like '10m' or '1h30m', got 'x'",
+            "RetryLater: delay must be a number of seconds, or text such as '10m' or '1h30m', got 'x'",
         ),
         (
             lambda app: app.job(some).enqueue_many_sync(5),
