@@ -35,7 +35,9 @@ def render_text(template: str | None, scope: Mapping[str, Any], *, what: str) ->
         return None
     text = _text(_Rendering(scope).value(template, 0))
     if not 1 <= len(text) <= KEY or "\0" in text:
-        raise InvalidTemplate(f"{what} must be text of 1 to {KEY} characters, but {template!r} renders to {len(text)} characters")
+        raise InvalidTemplate(
+            f"{what} must be text of 1 to {KEY} characters, but {template!r} renders to {len(text)} characters"
+        )
     return text
 
 

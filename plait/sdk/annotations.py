@@ -92,7 +92,9 @@ def _adapter(kind: Any, reason: str) -> Any:
         if isinstance(error, PydanticUserError) and error.code == "class-not-fully-defined":
             raise NameError(message_of(error)) from None
         also = message_of(error).partition("\n")[0]
-        raise Undecodable(f"{_shown(kind)} cannot be decoded from JSON: {reason}; pydantic cannot decode it either: {also}") from None
+        raise Undecodable(
+            f"{_shown(kind)} cannot be decoded from JSON: {reason}; pydantic cannot decode it either: {also}"
+        ) from None
 
 
 def _shown(kind: Any) -> str:

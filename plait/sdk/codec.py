@@ -180,7 +180,7 @@ class Codec:
         if value is None and types.none_fits:
             return None
         if type(value) is types.plain_result and (type(value) is not str or len(value) < 1000):
-            with contextlib.suppress(Exception):  # such as a number that is too large, or a lone surrogate: reported below
+            with contextlib.suppress(Exception):  # a large number or a lone surrogate: reported below
                 return _ENCODE(value).decode()
         return types.result.encode(value, what="the result")
 

@@ -263,7 +263,9 @@ async def _spawn(
     owner = durable()
     new = [_new(owner, job, args, kwargs, options, at_once=what != "after") for args, kwargs in calls]
     if len(new) > 1 and new[0].dedupe_key is not None:
-        raise InvalidArguments("spawn_many would give all jobs the same dedupe key: remove the key, or call spawn for each job")
+        raise InvalidArguments(
+            "spawn_many would give all jobs the same dedupe key: remove the key, or call spawn for each job"
+        )
     verb: Literal["after", "spawn"] = "after" if what in ("after", "always") else "spawn"
     with await owner.begin(f"{verb} {new[0].definition}", verb) as step:
         digest = hashlib.blake2b(digest_size=8)

@@ -143,7 +143,9 @@ def _read(history: Mapping[str, Any] | str | Path) -> _History:
     except (msgspec.MsgspecError, AttributeError) as error:
         raise InvalidArguments(f"history must be a document from `plait jobs history`: {error}") from None
     if read.format != FORMAT:
-        raise InvalidArguments(f"the history's format must be {FORMAT}, got {read.format}: export it again with this version")
+        raise InvalidArguments(
+            f"the history's format must be {FORMAT}, got {read.format}: export it again with this version"
+        )
     return read
 
 

@@ -66,7 +66,9 @@ class Processes:
             if not reused or child.started:
                 return outcomes.failed(cause, reason="process_died", pid=child.pid, exit_code=code)
             log.info(
-                "process failed before it started its next job; another process runs the job", pid=child.pid, cause=cause
+                "process failed before it started its next job; another process runs the job",
+                pid=child.pid,
+                cause=cause,
             )
             return None
         if child.reusable:

@@ -92,7 +92,7 @@ class Slots:
         # Claimed jobs arrive a round trip later. Jobs that start before that do not count.
         ahead = int(self._rate * (min(AHEAD_MOST_S, max(AHEAD_S, 2 * self._trip_s)) + self._trip_s))
         asked = sum(self._asked.values())
-        most = self._total + ahead * (2 if asked else 1)  # when the claimed jobs arrive, the current ones will have started
+        most = self._total + ahead * (2 if asked else 1)  # the current jobs will have started by then
         room = min(AT_ONCE, max(AT_ONCE, most) // 2, most - len(self) - asked)
         free = {
             queue: min(limit, self._total)
