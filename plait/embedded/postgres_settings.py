@@ -45,7 +45,7 @@ RESERVED = {
 
 
 def checked(settings: Mapping[str, str]) -> dict[str, str]:
-    """The settings under their plain names. Rejects those that would weaken durability or break the launcher."""
+    """The settings under their plain names. Rejects settings that would weaken durability or break the launcher."""
     # Postgres accepts a name in any case, and on its command line `-` for `_`.
     plain = {name.lower().replace("-", "_"): value for name, value in settings.items()}
     for name, value in plain.items():

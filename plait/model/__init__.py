@@ -10,5 +10,5 @@
     redaction.py                 how secrets are recognised and removed
     reasons.py                   a remedy for each reason why a job is not running
 
-Tests compare the states and errors with those of the database.
+Tests compare the states and errors with the database's.
 """

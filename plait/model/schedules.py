@@ -49,7 +49,7 @@ class Timing:
     every_s: float | None = None
 
     def after(self, instant: datetime) -> Iterator[datetime]:
-        """The instants after this one, in UTC, in order."""
+        """The instants after the given instant, in UTC, in order."""
         if self.every_s is not None:
             return self._every(instant)
         return self._cron(instant)

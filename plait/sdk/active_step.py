@@ -94,7 +94,7 @@ class Step:
         return self._body
 
     def check(self, hash: str | None) -> None:  # noqa: A002 - named like the column
-        """Check that the arguments equal the recorded ones, as far as they can be compared."""
+        """Check that the arguments have the recorded hash. A missing hash is not compared."""
         self.hash = hash
         if self.row is not None and None not in (hash, self.row.hash) and hash != self.row.hash:
             raise other_arguments(self.row, hash)

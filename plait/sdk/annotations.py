@@ -166,7 +166,7 @@ def plain(kind: Any, value: Any) -> Any:
 
 
 def misread(given: Any, read: Any) -> str | None:
-    """Why a decoded value differs from the given one: another member of the union fits the same JSON. None if it does not differ."""
+    """The reason why a decoded value differs from the given value: another member of the union fits the same JSON. None if the values do not differ."""
     if isinstance(given, dict):
         pairs = [(item, read[key]) for key, item in given.items() if key in read] if isinstance(read, dict) else []
     elif isinstance(given, _ITEMS):

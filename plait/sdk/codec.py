@@ -130,7 +130,7 @@ class Codec:
         return encode(given, what=self._arguments)
 
     def _verify(self, given: dict[str, Any], text: str) -> None:
-        """Check that the decoded arguments equal the given ones."""
+        """Check that the decoded arguments equal the given arguments."""
         read = self._decode(text)
         for name in (self._types or self._resolve()).adapted:
             if name in given and (why := misread(given[name], getattr(read, name))) is not None:

@@ -1,6 +1,6 @@
 """Enqueues of one process: concurrent calls share one statement, and each returns after its commit.
 
-Calls that arrive during a statement are batched for the next one, so a single caller is not delayed and many callers share one
+Calls that arrive during a statement are batched for the next statement, so a single caller is not delayed and many callers share one
 round trip. Enqueues in a caller's own transaction do not use this module.
 
 A user's open transaction can lock a key, a quota or a job that an enqueue needs. That transaction may in turn be waiting for this

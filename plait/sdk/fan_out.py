@@ -32,7 +32,7 @@ from plait.store.workflows import PAGE_BYTES, ChildOutcome, NewFanOut, Suspensio
 PAGE = 2000
 """The maximum number of results in a page; PAGE_BYTES limits their size."""
 MAX_FAILURES = 1000
-"""The maximum number of failures that the error of a stream lists, so that it does not hold all of them."""
+"""The maximum number of failures that the error of a stream lists. It limits the memory that the error uses."""
 BREATH = 1000
 """After this many sub-jobs are created, other tasks on the loop may run."""
 

@@ -156,7 +156,7 @@ class LiveHandle:
                 raise StateNotReached(f"job {self.id} is {news.status}; its last state was {shown(value)}")
 
     def stream(self, name: str, *, after: int = 0, type: Any = Any) -> AsyncIterator[Any]:  # noqa: A002 - reads well where it is used
-        """The items that the job writes to a stream, from the first one, as they arrive: `async for x in handle.stream("tokens")`. The loop ends when
+        """The items that the job writes to a stream, from the first item, as they arrive: `async for x in handle.stream("tokens")`. The loop ends when
         the stream is closed or the job is final. `after`: the number of items to skip. `type` validates and decodes each item."""
         return _values(self.stream_items(name, after=after, type=type))
 

@@ -48,7 +48,7 @@ class Spawned:
 
 
 class _Spawner:
-    """Creates jobs on behalf of the running one: children, siblings or follow-ups."""
+    """Creates jobs on behalf of the running job: children, siblings or follow-ups."""
 
     def __init__(self, kind: What) -> None:
         self._kind: What = kind

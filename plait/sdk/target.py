@@ -35,7 +35,7 @@ class Target:
         return self._embedded is not None
 
     def objects(self, place: str | None) -> Objects | None:
-        """The artifact store: the configured one, otherwise a directory beside the data of the embedded Postgres."""
+        """The configured artifact store. Default with embedded Postgres: a directory beside its data."""
         if place is None and self._embedded is not None:
             place = str(choose_data_dir(self._data_dir) / "artifacts")
         return None if place is None else open_objects(place)

@@ -133,7 +133,7 @@ def job_settings(
     correlation_id: str | None = None,
     limit_key: str | None = None,
 ) -> dict[str, Any]:
-    """The validated settings of a trigger's jobs, like those of an enqueue."""
+    """The validated settings of a trigger's jobs, similar to the options of an enqueue."""
     if payload is not None and not isinstance(payload, Mapping):
         raise InvalidTrigger(f"payload must be a mapping of arguments to values, got {shown(payload)}")
     options = Options(

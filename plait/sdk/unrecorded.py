@@ -22,7 +22,7 @@ class Unrecorded:
         self.early: list[tuple[StepKey, list[UUID]]] = []
         """Ids of the items that the handler sent before its first step."""
         self.failures: list[Failure] = []
-        """Errors of steps that the handler has seen, including recorded ones."""
+        """Errors of steps that the handler has seen, including recorded errors."""
         self._new: list[Failure] = []
         self._recording: asyncio.Future[Any] | None = None
 

@@ -79,7 +79,7 @@ class Kit:
                 return
 
     async def _queues(self, left_out: Collection[str]) -> list[str]:
-        """The queues of the app's jobs, from their definitions and from operators' overrides, except the given ones."""
+        """The queues of the app's jobs, from their definitions and from operators' overrides, except the queues in `left_out`."""
         definitions = self.app.definitions
         moved = await (await self.app.store()).definitions.definition_queues(list(definitions))
         return sorted(({"default"} | {one.queue for one in definitions.values()} | set(moved)) - set(left_out))

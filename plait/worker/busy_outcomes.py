@@ -1,6 +1,6 @@
 """Outcomes that cannot be recorded yet because a user's open transaction locks a row of their job or of its fan-out.
 
-The worker keeps them and sends each again with its own exponential backoff; all other outcomes are sent meanwhile. The lease is renewed as for
+The worker keeps these outcomes and sends each of them again, with exponential backoff. Other outcomes are not delayed. The lease is renewed as for
 a running job. When the worker stops, it retries for `STOP_S`; after that the job runs again on another worker.
 """
 

@@ -24,7 +24,7 @@ LARGEST: Final = 2**30
 
 
 class NoMessage(PlaitError):
-    """The process wrote something to the worker's channel that is not a valid message."""
+    """The handler's process sent an invalid message to the worker."""
 
 
 class ChannelClosed(PlaitError):

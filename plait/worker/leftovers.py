@@ -42,8 +42,8 @@ class Descendants:
 
 
 def kill_descendants(pid: int) -> None:
-    """Kill all descendants of `pid`, including those in other sessions, while it is alive and adopts its orphans. Repeats, since some may
-    fork meanwhile."""
+    """Kill all descendants of `pid`, including processes in other sessions. `pid` must be alive, so that it adopts orphans. Repeats, since
+    some may fork while others are killed."""
     for _ in range(20):
         found = list(_descendants(pid)) if sys.platform == "linux" else []
         if not found:

@@ -1,7 +1,7 @@
 """The jobs of this worker: running jobs, and prefetched jobs, which are claimed before a slot is free.
 
 A slot belongs to a queue; the worker as a whole has a limit too. Prefetching keeps fast handlers busy between two round trips. It is limited
-by time: no more jobs than will finish within 10 ms, or within two round trips if those take longer. Free slots are assigned to tenants
+by time: no more jobs than will finish within 10 ms, or within two round trips if they take longer. Free slots are assigned to tenants
 round-robin, so a tenant's job waits for one job of each other tenant, not for all jobs that were prefetched before it. Prefetched jobs that have
 waited longer than 0.3 s are released, so that other workers can run them.
 """

@@ -10,10 +10,10 @@ it checks locks on files in `run/`, which the kernel releases even after SIGKILL
     server.lock   exclusive: inherited by Postgres and all its children, so it is free only once they are gone
     wake          not a lock but a pipe: a byte in it tells the keeper to check now, without lingering
 
-If the keeper is killed, the kernel sends Postgres SIGINT, a fast and clean shutdown. On a system without such a death
-signal (macOS), Postgres keeps running, and the next keeper adopts it: it publishes the server's address but never stops
+If the keeper is killed, the kernel sends Postgres SIGINT, a fast and clean shutdown. On a system without death
+signals (macOS), Postgres keeps running, and the next keeper adopts it: it publishes the server's address but never stops
 it.
 
 **It signals only its own children, never a pid read from a file.** It imports only the standard library and its own modules. It is run by the path
-of `plait/embedded`, so that neither the rest of the package nor the environment's site-packages are loaded.
+of `plait/embedded`, so that neither other parts of plait nor the environment's site-packages are loaded.
 """
