@@ -14,7 +14,7 @@ class Suspended(asyncio.CancelledError):
 
 
 class Holder(Protocol):
-    """The runner of the handler."""
+    """The attempt that runs the handler."""
 
     suspended: bool
     """The attempt ended because the job waits. Its lease was released, not lost."""

@@ -93,7 +93,7 @@ class Current:
         return self.stopping()
 
     def progress(self, done: float | None = None, total: float | None = None, message: str | None = None) -> None:
-        """Report progress. Cheap: the worker sends the latest value a few times per second."""
+        """Report progress. This call is cheap: the worker sends the latest value a few times per second."""
         given: dict[str, Any] = {}
         for name, value in (("done", done), ("total", total)):
             if value is not None:
@@ -107,7 +107,7 @@ class Current:
         self.report(given)
 
     def info(self, **values: Any) -> None:
-        """Report values by name. In a workflow they are merged upwards: numbers of children are added up, and a parent's own keys take precedence. Cheap, like
+        """Report values by name. In a workflow they are merged upwards: numbers of children are added up, and a parent's own keys take precedence. As cheap as
         `progress()`. Read them with `handle.tree_info()`."""
         for name, value in values.items():
             if not isinstance(value, str | int | float | None) or (
@@ -118,7 +118,7 @@ class Current:
 
     def state(self, value: Any) -> None:
         """Set the job's state, which others read with `handle.state()`: any JSON value of at most 64 KiB. It is kept until this or a later
-        attempt sets it again, even after the job has ended. Cheap, like `progress()`; readers may miss intermediate values."""
+        attempt sets it again, even after the job has ended. As cheap as `progress()`; readers may miss intermediate values."""
         text = encode(value, what="the job's state")
         if len(text.encode()) > MAX_STATE:
             raise InvalidArguments(

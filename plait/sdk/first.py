@@ -22,7 +22,7 @@ class First:
 
 
 async def first(*waits: Awaitable[Any], **named: Awaitable[Any]) -> First:
-    """Wait until the first of these awaitables ends: signals, sleeps, fan-outs, jobs or any others. If it raises an error, this call raises it too.
+    """Wait until the first of several awaitables ends: signals, sleeps, fan-outs, jobs or others. If it raises an error, this call raises it too.
 
     The others are canceled: a branch receives CancelledError, and the sub-jobs of a fan-out are canceled too (unless it was opened with
     `cancel_remaining=False`). Returns after they have ended. A replay has the same winner.

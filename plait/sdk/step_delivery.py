@@ -165,7 +165,7 @@ class StepDelivery:
             timer.stored = True
         abandoned, self.abandoned = self.abandoned, []
         first = self.number + 1
-        self.number += len(waits) + 1  # the last one is for a cancellation
+        self.number += len(waits) + 1  # the last number is for a cancellation
         self._order.append(None)
         return first, steps, waits, abandoned
 

@@ -29,7 +29,7 @@ THREAD: Final = "thread"
 
 
 class Writing(Protocol):
-    """The runner of the handler."""
+    """The attempt that runs the handler."""
 
     def check_writable(self) -> None:
         """Raise an error if the handler has ended or its job is suspended."""

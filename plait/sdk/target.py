@@ -64,7 +64,7 @@ class Target:
             await asyncio.to_thread(self._embedded.stop, wait=False)
 
     async def admin_url(self) -> str:
-        """The URL for migrations: the embedded superuser's, or the given one."""
+        """The URL for migrations: the superuser's URL of the embedded Postgres, or the given URL."""
         if self._embedded is not None:
             return (await asyncio.to_thread(self._embedded.start)).url()
         assert self._url is not None

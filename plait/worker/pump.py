@@ -112,7 +112,7 @@ class Pump:
         return 0.0 if self._trying_since is None else time.monotonic() - self._trying_since
 
     async def _line(self, worker: int) -> None:
-        """Make round trips, one after another. The next one is sent before the jobs of the last one start."""
+        """Make round trips, one after another. Each is sent before the jobs of the previous round trip start."""
         while self._alive and not (self._stop and not self._outbox and not self._under_way and not self._busy):
             wanted = await self._reason()
             if not self._alive:

@@ -52,7 +52,7 @@ class Registration:
         self._known = False
 
     async def prepare(self, store: Store, learn: Callable[[Store], Awaitable[None]], stop: Stop) -> bool:
-        """Register this worker's definitions, and read operators' overrides. False if a stop was requested first."""
+        """Register this worker's definitions, and read operators' overrides. Returns False if a stop was requested first."""
 
         async def make_known() -> None:
             await store.definitions.define([definition.row() for definition in self._app.definitions.values()])

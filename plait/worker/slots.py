@@ -16,7 +16,7 @@ from plait.worker.run import Run
 AHEAD_S, AHEAD_MOST_S = 0.01, 0.05
 """Prefetch the jobs that will start within this time, or within two round trips if they take longer, up to the second value."""
 AT_ONCE = 2000
-"""The maximum size of a claim. A claim is also at most half of the worker's capacity, if that is large. Prefetched jobs arrive in two equal parts:
+"""The maximum size of a claim. A claim is also at most half of the worker's capacity, or 1,000 if that is more. Prefetched jobs arrive in two equal parts:
 one runs while the other is being claimed. (With unequal parts, the two cores were idle alternately, and a benchmark was a sixth slower.)"""
 RATE_S, RATE_OVER_S = 0.002, 0.02
 """The rate is measured over at least the first time, and averaged over the second, or over two run times if they are longer."""

@@ -17,7 +17,7 @@ _NOT_CARRIED = (StopIteration, GeneratorExit)
 
 
 class Threads:
-    """Threads are created as needed, and idle ones end after a while. All are daemon threads, so none can delay the process's exit."""
+    """Threads are created as needed, and idle threads end after `_IDLE_S` seconds. All are daemon threads, so none can delay the process's exit."""
 
     def __init__(self, original: Original) -> None:
         self._original = original

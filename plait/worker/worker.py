@@ -212,7 +212,7 @@ class Worker:
             await heartbeat.close()
 
     async def _until_stopped(self, stop: Stop, pumping: "asyncio.Task[bool]") -> bool:
-        """Run until there is a reason to drain; False if the lease is lost and there is nothing to drain."""
+        """Run until there is a reason to drain. Returns False if the lease is lost, so that there is nothing to drain."""
         reasons = [stop.wait(), self._lost.wait()]
         if self._once:
             reasons.append(self._pump.idle.wait())
