@@ -291,7 +291,9 @@ async def _kept(owner: Durable, one: NewJob) -> NewJob:
     """The job with an artifact, if its payload is too large for a row."""
     if (size := len(one.payload.encode())) <= MAX_BYTES:
         return one
-    large = TooLarge(f"{one.definition}: the arguments cannot be stored: {size:,} bytes, the limit is {MAX_BYTES:,}", one.payload)
+    large = TooLarge(
+        f"{one.definition}: the arguments cannot be stored: {size:,} bytes, the limit is {MAX_BYTES:,}", one.payload
+    )
     return replace(
         one, payload=await owner.artifacts.keep(large, job_id=one.id, tenant_id=owner.tenant_id, kind="payload")
     )

@@ -161,7 +161,8 @@ def test_annotations_that_cannot_be_read_are_an_error_of_the_definition() -> Non
     def two_structs(x: Item | Amount) -> None: ...
 
     with pytest.raises(
-        InvalidDefinition, match=r"job two_structs: .*all Struct types must be tagged.*; pydantic cannot decode it either: "
+        InvalidDefinition,
+        match=r"job two_structs: .*all Struct types must be tagged.*; pydantic cannot decode it either: ",
     ):
         Codec(two_structs, "two_structs").check()
 
