@@ -7,7 +7,7 @@
     @app.job
     async def resize(path: str, width: int) -> str: ...
 
-The public API is listed in `plait.sdk.exports`. Everything else may change without notice.
+The public API is listed in `plait.sdk.exports`. Other names may change without notice.
 """
 
 from importlib import import_module

@@ -4,7 +4,7 @@
         connection = await asyncpg.connect(server.url())
 
 Several processes share one server. Each holds a lock while it uses the server; the kernel releases it even after SIGKILL. The keeper
-(see the package `keeper` for the protocol) watches that lock and stops Postgres shortly after the last user has gone. Nothing here ever signals a
+(see the package `keeper` for the protocol) watches that lock and stops Postgres shortly after the last process has released it. This module never signals a
 process: a process stops using the server by releasing its lock.
 
 postgres_place.py determines the location of the files and, for root, the user that runs Postgres.
@@ -63,7 +63,7 @@ class Server:
 
 
 class EmbeddedPostgres:
-    """One use of the server of a data directory. Threads may share it, and one process may have several.
+    """One use of a data directory's server. Threads may share the object, and one process may have several objects.
 
     A forked child counts as a user while it lives, but only the process that called `start` can release the server.
     """
@@ -130,7 +130,7 @@ class EmbeddedPostgres:
             raise DataDirectoryDenied(str(error)) from error
         use = _Use(data_dir=data_dir, place=place, binaries=binaries, lock=lock, pid=os.getpid())
         try:
-            # Locked while a keeper stops its server: wait until it is gone.
+            # Locked while a keeper stops its server: wait until the keeper has exited.
             while not lock.try_shared():
                 _pause(deadline, place)
         except BaseException:
@@ -228,7 +228,7 @@ def _pause(deadline: float, place: Place) -> None:
 
 
 def _make_socket_dir(place: Place) -> Path:
-    """A directory that the keeper hands over to Postgres's user. Everyone who can enter it is trusted."""
+    """The directory of the socket, which the keeper gives to Postgres's user. Postgres trusts every user who can enter it."""
     directory = place.run / "sock"
     if postgres_settings.fits_a_socket(directory):
         directory.mkdir(mode=0o700, exist_ok=True)
@@ -244,7 +244,7 @@ def _make_socket_dir(place: Place) -> Path:
 
 
 def _spawn(plan: Plan, place: Place) -> None:
-    # A few lines per start; truncated before it grows large.
+    # The log gets a few lines per start, and is deleted when it is too large.
     log = place.log / "keeper.log"
     if os.path.lexists(log) and log.lstat().st_size > LOG_LIMIT:
         log.unlink()
@@ -286,12 +286,12 @@ def _wait_until_stopped(run: Path, deadline: float) -> None:
                 users.release()
                 _wake(run)  # unused, and the keeper lingers
             elif users.try_shared():
-                return  # others use it
+                return  # other processes use the server
             time.sleep(POLL)
 
 
 def _wake(run: Path) -> None:
-    # No reader: the keeper is already gone.
+    # Opening fails if the keeper, which is the reader, has already exited.
     with contextlib.suppress(OSError):
         pipe = os.open(run / "wake", os.O_WRONLY | os.O_NONBLOCK)
         try:

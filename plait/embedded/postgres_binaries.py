@@ -1,7 +1,7 @@
 """The Postgres programs, and a copy of them that the server's user can run.
 
 The wheel is located but never imported: importing it would load its own launcher, which leaves servers running and can signal
-processes that are not ours.
+unrelated processes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Binaries:
     "Postgres's major version."
 
     def runnable_by(self, account: Account | None) -> Binaries:
-        """These programs, or a copy if the account cannot access them (an environment in root's home)."""
+        """These programs, or a copy if the account cannot access them, for example because they are in root's home."""
         if account is None or (barred := account.barred_by(self.bin_dir / "postgres")) is None:
             return self
         prefix = self.bin_dir.parent
@@ -39,7 +39,7 @@ class Binaries:
 
 
 def find(bin_dir: Path | None) -> Binaries:
-    """The programs in `bin_dir`. Default: those of the wheel that the extra `embedded` installs."""
+    """The programs in `bin_dir`. Default: the programs of the wheel that the extra `embedded` installs."""
     if bin_dir is not None:
         return Binaries(bin_dir=bin_dir.resolve(), version=_ask_version(bin_dir))
     spec = importlib.util.find_spec(WHEEL)

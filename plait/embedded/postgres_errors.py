@@ -1,4 +1,4 @@
-"""Every error of the embedded Postgres, in one tree.
+"""Every error of the embedded Postgres, in one class hierarchy.
 
 A docstring is the message and the advice; an instance adds the values.
 """
@@ -54,13 +54,13 @@ class DataDirectoryDenied(EmbeddedPostgresError):
 
 
 class UnsafeDirectory(EmbeddedPostgresError):
-    """plait runs as root, and another user could redirect it to files that are not theirs. Remove the link or the file, run as the directory's
+    """plait runs as root, and another user could redirect it to other files. Remove the link or the file, run as the directory's
     owner, or use a data directory that belongs to root (PLAIT_DATA_DIR)."""
 
 
 class ClusterGone(EmbeddedPostgresError):
     """The data directory links to a database that no longer exists. Restore it, or delete the link to
-    start with an empty one."""
+    start with an empty database."""
 
 
 class StartFailed(EmbeddedPostgresError):

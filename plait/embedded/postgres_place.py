@@ -16,11 +16,11 @@ cannot enter root's home (mode 0700). plait never changes the access to a direct
 
 - root's default data directory is /var/lib/plait, not one below its home;
 - a data directory below an inaccessible one has a link `pg18` to a place in /var/lib/plait/elsewhere;
-- but only on the same file system. On another one (a mounted volume) moving the data away would lose exactly
-  what the volume is for, so that is an error which names the inaccessible directory.
+- but only on the same file system. If the data directory is on another file system, such as a mounted volume, the
+  data must stay there, so this is an error that names the inaccessible directory.
 
 Another user's directory is not safe for root: its owner could put links there. As root, only links that root created are followed, files
-are opened without following any, and anything unexpected is an error (`UnsafeDirectory`). These checks are made at the start: as root, use
+are opened without following links, and anything unexpected is an error (`UnsafeDirectory`). These checks are made at the start: as root, use
 directories of trusted users only.
 
 Access is determined from the mode bits; access control lists are not considered.
@@ -152,7 +152,7 @@ def _account(data_dir: Path, version: int) -> Account:
 
 
 def _is_ours(data_dir: Path, version: int) -> bool:
-    """Whether other users may be granted access. If root's own home is the data directory, they must not."""
+    """Whether other users may be granted access to the directory. They must not be if it is root's own home."""
     place = data_dir / f"pg{version}"
     return not data_dir.exists() or not any(data_dir.iterdir()) or (place.is_dir() and not place.is_symlink())
 
@@ -173,7 +173,7 @@ def _settle(path: Path, account: Account | None) -> Path:
         if path.exists() or moves_volume:
             raise UnreachableDirectory(f"user {account.name!r} cannot enter {barred}, which contains {path}")
         elsewhere = MACHINE_HOME / "elsewhere"
-        # A random name: after deleting the data directory, a new one must not get the old data back.
+        # The name is random, so that a new data directory does not get the data of a deleted one.
         place = elsewhere / f"{path.parent.parent.name}-{secrets.token_hex(4)}"
         for directory in (MACHINE_HOME, elsewhere, place):
             make_directory(directory, passable=True)

@@ -45,7 +45,7 @@ RESERVED = {
 
 
 def checked(settings: Mapping[str, str]) -> dict[str, str]:
-    """The settings under their plain names. Rejects those that would weaken durability or break the launcher."""
+    """The settings under their plain names. Rejects settings that would weaken durability or break the launcher."""
     # Postgres accepts a name in any case, and on its command line `-` for `_`.
     plain = {name.lower().replace("-", "_"): value for name, value in settings.items()}
     for name, value in plain.items():
@@ -60,7 +60,7 @@ def initdb_options(version: int) -> list[str]:
     # initdb syncs its files before it exits. This stays enabled: it takes less than a tenth of a second.
     options = ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--data-checksums"]
     if version >= 17:
-        # Sorts like the C locale and knows Unicode's character classes. The same on every system.
+        # Sorts like the C locale, knows Unicode's character classes, and is the same on every system.
         options += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
     return [*options, "--no-instructions"]
 

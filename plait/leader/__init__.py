@@ -7,7 +7,7 @@
     fire.py     enqueues jobs for due schedules
     dispatch.py enqueues jobs for events, one for each matching trigger
     prune.py    retention: deletes old final jobs; archive.py: writes them to files first
-    sweep.py    removes the bytes of artifacts whose job is gone
+    sweep.py    deletes artifacts whose job was deleted or never stored
     count.py    counts live jobs and outcomes, for metrics and pages
     announce.py enqueues webhooks about outcomes
 

@@ -3,7 +3,7 @@
 from plait.store import Store
 
 EVERY_S, SHARE = 1.0, 20.0
-"""The minimum interval. The duty runs for at most a twentieth of the time, or half of it while there is more to do."""
+"""The minimum interval. The duty runs for at most a twentieth of the time, or half of the time while more outcomes are pending."""
 
 
 class Announce:

@@ -35,7 +35,7 @@ class _Job(msgspec.Struct):
 
 
 class _Line(msgspec.Struct):
-    """The fields of a line that are decoded. The rest is copied unchanged, because a payload may contain anything (T101)."""
+    """The fields of a line that are decoded. The line itself is copied unchanged, because a payload may contain anything (T101)."""
 
     tenant: str
     status: str
@@ -54,8 +54,8 @@ class Archive:
         self._form = form
 
     async def put(self, lines: Sequence[str], now: datetime) -> None:
-        """Returns when the lines are stored. The time is limited, because a transaction is open meanwhile, and a long transaction slows
-        down the whole database."""
+        """Store the lines. The time is limited, because a transaction stays open during the write, and a long transaction slows down the
+        whole database."""
         try:
             async with asyncio.timeout(PATIENCE_S):
                 await self._put(lines, now)

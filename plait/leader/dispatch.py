@@ -1,7 +1,7 @@
 """Dispatch: enqueue jobs for events, one for each matching trigger.
 
-Templates are rendered and payloads validated here. `plait.dispatch` ensures that each (event, trigger) enqueues exactly one job and that the
-event is then done. Errors in templates and payloads are stored with the event, so that no event is dropped silently.
+Templates are rendered and payloads validated here. `plait.dispatch` ensures that each pair of an event and a trigger enqueues exactly one job, and
+that the event is then done. Errors in templates and payloads are stored with the event, so that no event is dropped silently.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ log = get_logger("leader")
 BATCH = 100
 EVERY_S = 0.1
 PART = 4_000_000
-"""The maximum bytes of rendered payloads in one call, except for a single event."""
+"""The maximum size in bytes of the rendered payloads in one call. A single event may exceed it."""
 HELD_AT_ONCE = 5
 """How many events that wait for another transaction are retried per page."""
 MOST = 16_000_000
@@ -34,7 +34,7 @@ MOST = 16_000_000
 
 
 SMALL = 32_768
-"""An event with at most this much text in its data and templates is rendered on the loop, a larger one in a thread."""
+"""An event whose data and templates have at most this many characters is rendered on the loop, a larger event in a thread."""
 
 
 class Dispatch:
@@ -53,7 +53,7 @@ class Dispatch:
         return 0.0 if done else EVERY_S
 
     async def _send(self, store: Store, part: list[bytes]) -> int:
-        """Enqueue the jobs of events; returns how many events are done. If the database rejects a batch, one event is the cause, and the others are retried."""
+        """Enqueue the jobs of events. Returns how many events are done. If the database rejects a batch, each event is sent alone, because one is the cause."""
         try:
             return await store.events.dispatch([msgspec.Raw(event) for event in part])
         except DatabaseUnreachable:
@@ -78,7 +78,7 @@ class Dispatch:
 
 
 async def _send_again(store: Store, event: bytes, refused: Exception) -> int:
-    """The first rejection may have been a race. An event that is rejected again is recorded as refused."""
+    """Send a rejected event again, because the first rejection may have been a race. An event that is rejected again is recorded as refused."""
     try:
         return await store.events.dispatch([msgspec.Raw(event)])
     except DatabaseUnreachable:

@@ -57,7 +57,7 @@ class Fire:
         return 0.0 if more else EVERY_S
 
     async def _fire(self, store: Store, schedule: DueSchedule) -> bool:
-        """Whether the schedule has more firings to catch up on."""
+        """Fire one schedule. Returns whether it has more firings to catch up on."""
         try:
             more = await fire(store, schedule) == schedules.BATCH
         except DatabaseUnreachable:
@@ -86,7 +86,7 @@ async def fire(store: Store, schedule: DueSchedule) -> int | None:
     try:
         far_behind = schedule.now - schedule.cursor_at > LONG_AGO
         planned = await asyncio.to_thread(planning) if far_behind else planning()
-        error = None if planned.next else "it has no further firing"
+        error = None if planned.next else "the schedule has no further firings"
     except Exception as failure:  # noqa: BLE001 - any cron text may have been stored by SQL: report it, and continue with the others
         told = str(failure) if isinstance(failure, InvalidTrigger) else f"cron {schedule.cron!r}: {failure}"
         return await store.triggers.fire(

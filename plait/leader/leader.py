@@ -1,4 +1,4 @@
-"""Leader election as a service. The leader runs the duties; the other processes try to become the leader before its lease could expire."""
+"""Leader election as a service. The leader renews its lease and runs the duties; the other processes keep trying to become the leader."""
 
 import asyncio
 import time
@@ -113,7 +113,7 @@ class Leader:
         return leads, pause
 
     async def _resign(self, store: Store) -> None:
-        """Called only after this process's leader jobs have ended or were released. Otherwise another leader would run them again."""
+        """Resign as soon as this process's leader jobs have ended or were released. Before that, another leader would run them again."""
         patience = time.monotonic() + self._app.settings.grace + self._lease_s
         try:
             while (await store.leader.elect(self._holder, lease_s=self._lease_s, resign=True)).leads:
@@ -145,7 +145,7 @@ async def _repeat(duty: Duty, store: Store, metrics: LeaderMetrics) -> None:
                 pause = await duty.run(store)
                 failed = False
                 retry.succeeded()
-            except Exception as error:  # noqa: BLE001 - after any error the other duties continue: a leader that does nothing is the worst case
+            except Exception as error:  # noqa: BLE001 - an error of one duty must not stop the others
                 pause = retry.failed(error)
             metrics.duty(name, time.monotonic() - began, failed=failed)
             await asyncio.sleep(pause)

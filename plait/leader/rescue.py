@@ -1,4 +1,4 @@
-"""Rescue: requeue jobs of lost workers; cancel jobs that were requested to stop and did not."""
+"""Rescue: requeue jobs of lost workers; cancel jobs that did not stop in time after a cancellation request."""
 
 from plait.runtime.logging import get_logger
 from plait.store import Store

@@ -24,17 +24,17 @@ MISSED_EVERY_S, SHARE = 30.0, 20.0
 
 
 class ResumeMissed:
-    """A second check of all waiting jobs, in case they were not resumed otherwise."""
+    """A second check of all waiting jobs, which resumes those that were missed."""
 
     async def run(self, store: Store) -> float:
         missed, took_s = await store.leader.resume_missed()
         if missed:
-            log.error("waiting jobs had been missed and are resumed now", jobs=missed)
+            log.error("resumed waiting jobs that had been missed", jobs=missed)
         return max(MISSED_EVERY_S, took_s * SHARE)
 
 
 class ReleaseBuilds:
-    """Durable functions whose build has no worker left may run on any worker."""
+    """Lets any worker run durable functions whose build has no worker left."""
 
     def __init__(self, after_s: float) -> None:
         self._after_s = after_s

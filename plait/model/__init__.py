@@ -1,4 +1,4 @@
-"""The vocabulary of plait: states, ids, errors, policies. No I/O, and no imports from other packages.
+"""The vocabulary of plait: states, ids, errors, policies. No I/O, and no imports from other packages of plait.
 
     states.py                    states and outcomes, as in plait/sql/schema/40_live.sql
     errors.py                    every error, with its SQLSTATE, message and advice
@@ -10,5 +10,5 @@
     redaction.py                 how secrets are recognised and removed
     reasons.py                   a remedy for each reason why a job is not running
 
-Tests compare the states and errors with those of the database.
+Tests compare the states and errors with the database's.
 """

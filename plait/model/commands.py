@@ -1,7 +1,7 @@
 """Commands: programs that a worker's code or configuration file allows, and how a payload becomes their arguments.
 
-The program is never stored in the database: a job names a command and has a payload, and the worker that allows the command knows
-the rest. There is no shell. A value that could be parsed as an option is rejected, unless it comes after `--` (T124).
+The program is never stored in the database: a job names a command and has a payload, and only a worker that allows the command
+knows the program and its arguments. There is no shell. A value that could be parsed as an option is rejected, unless it comes after `--` (T124).
 """
 
 import re
@@ -28,7 +28,7 @@ class Command:
     argv: tuple[Argument, ...] = ()
     schema: Mapping[str, Any] = field(default_factory=dict, repr=False)
     env: tuple[str, ...] = ()
-    """Environment variables of the worker that the command gets."""
+    """Names of the worker's environment variables that the command gets."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
     description: str = ""
 
@@ -47,7 +47,7 @@ class Command:
                     )
 
     def arguments(self, scope: Mapping[str, Any]) -> list[str]:
-        """The arguments for one job. The error for a value that does not fit names it."""
+        """The executable and its arguments for one job. An error names the value that is missing or invalid."""
         found = [self.executable]
         for part in self.argv:
             if isinstance(part, Parameter):

@@ -1,4 +1,4 @@
-"""The syntax of durations. It does not use plait's errors, so that their module can import it."""
+"""The syntax of durations. This module does not import plait.model.errors, which imports it."""
 
 import re
 from datetime import timedelta
@@ -14,17 +14,17 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)", re.ASCII)
 
 
 def fault_of(value: object, what: str) -> str | None:
-    """The message for a value that is not a duration."""
+    """The error message for a value that is not a valid duration; None if it is valid."""
     parsed = parse(value)
     if parsed is None:
-        return f"{what} must be a number of seconds, or like '10m' or '1h30m', got {shown(value)}"
+        return f"{what} must be a number of seconds, or text such as '10m' or '1h30m', got {shown(value)}"
     if not 0 <= parsed <= MAX_S:
         return f"{what} must be between 0 and 100 years, got {shown(value)}"
     return None
 
 
 def parse(value: Any) -> float | None:
-    """The duration in seconds; None if it is not one."""
+    """The duration in seconds; None if the value is not a duration."""
     match value:
         case bool():
             return None

@@ -19,7 +19,7 @@ FOREVER = "forever"
 
 
 def age(value: float | str | timedelta | None, *, what: str = "an age") -> timedelta | None:
-    """A retention; None is forever."""
+    """Parse a retention period; None means forever."""
     if value is None or value == FOREVER:
         return None
     if isinstance(value, str) and value.strip().isdecimal():

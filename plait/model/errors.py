@@ -1,4 +1,4 @@
-"""Every error of plait, in one tree. A class's docstring is its message and its advice; an instance may have a message of its own.
+"""Every error of plait, in one class hierarchy. A class's docstring is its default message; an instance may have another message.
 
     PlaitError
       ├── DatabaseError           an error that a SQL function raised, by its SQLSTATE
@@ -121,7 +121,7 @@ class DedupeConflict(DatabaseError):
 
 
 class ChangedMeanwhile(DatabaseError):
-    """It was changed or created by someone else since you read it. Read it again."""
+    """The item was changed or created since you read it. Read it again."""
 
     sqlstate = "PL014"
 
@@ -236,7 +236,7 @@ class LeaseLost(PlaitError):
 
 
 class NotDurable(PlaitError):
-    """This works only inside an `async def` handler that a worker runs, in its own task or one that it has started. In a `def` handler, use
+    """This works only inside an `async def` handler that a worker runs, in the handler's task or a task that it started. In a `def` handler, use
     `spawn_sync`, `after_sync` and similar functions."""
 
 
@@ -257,7 +257,7 @@ class DeterminismError(PlaitError):
 
 
 class StepFailed(PlaitError):
-    """A step failed in an earlier run with an error whose type no longer exists; the message has its name and text."""
+    """A step failed in an earlier run with an error whose type no longer exists. The message contains the name of the type and the error's text."""
 
 
 class SignalTimeout(PlaitError):

@@ -14,12 +14,12 @@ from plait.model.errors import InvalidArguments
 from plait.model.texts import shown
 
 LONGEST: Final = 100_000
-"""Bytes. Linux allows 128 KiB for one argument."""
+"""The maximum size of an argument in bytes. Linux allows 128 KiB."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """The word for each of the flag's values; an empty one if the value is written as nothing."""
+    """A flag, with the word for each of its values. The word is empty for a value that adds nothing to the command line."""
 
     name: str
     written: tuple[tuple[Any, str], ...]
@@ -42,7 +42,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A word that is repeated."""
+    """A counted option, whose word is repeated."""
 
     name: str
     word: str

@@ -50,7 +50,7 @@ class Rate:
         if type(self.count) is not int or not 1 <= self.count <= 2**31 - 1:
             raise InvalidDefinition(f"a rate's count must be between 1 and {2**31 - 1}, got {shown(self.count)}")
         if seconds(self.period, what="a rate's period") <= 0:
-            raise InvalidDefinition("a rate's period must be more than 0")
+            raise InvalidDefinition(f"a rate's period must be more than 0, got {shown(self.period)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,10 +106,10 @@ NODE_NAME: Final = QUEUE_NAME
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodePolicy:
-    """When the nodes of a node job are done: the quorum, its timeout, and what a late or failed node means."""
+    """When the nodes of a node job are done: the quorum, its timeout, and the effect of late and failed nodes."""
 
     on_node: str | None = None
-    """The definition that runs on each node; None: only the leader acts."""
+    """The definition that runs on each node; None if only the leader acts."""
     on_leader: bool = False
     quorum: int | Literal["majority", "all"] = "majority"
     quorum_timeout: float | str = 10.0
@@ -122,7 +122,7 @@ class NodePolicy:
                 f"quorum must be 'majority', 'all' or a number of nodes of at least 1, got {shown(self.quorum)}"
             )
         if seconds(self.quorum_timeout, what="quorum_timeout") <= 0:
-            raise InvalidDefinition("quorum_timeout must be more than 0")
+            raise InvalidDefinition(f"quorum_timeout must be more than 0, got {shown(self.quorum_timeout)}")
         if self.on_timeout not in ("proceed", "fail"):
             raise InvalidDefinition(f"on_timeout must be proceed or fail, got {shown(self.on_timeout)}")
         if self.on_node_failure not in ("fail", "tolerate"):

@@ -1,4 +1,4 @@
-"""The reasons of outcomes, and how to get a job to run for each code that `plait.explain_job` returns. Tests compare both with the sources."""
+"""The reasons of outcomes, and a remedy for each code that `plait.explain_job` returns. Tests compare both with the code that sets them."""
 
 from typing import Final
 
@@ -25,7 +25,7 @@ REMEDIES: Final[dict[str, str | None]] = {
     "definition_full": "wait for a running job of the definition to end, or raise the definition's max_running",
     "key_full": "wait for a running job with its key to end, or raise the definition's per-key limit",
     "rate_limited": "wait, or raise the rate limit",
-    "suspect": "wait for a worker that runs no suspects of another group, or start one",
+    "suspect": "start another worker, or wait for a worker that runs no suspects of another group",
     "behind": "wait, start more workers, or give it a lower priority number",
     "next": None,
     "succeeded": None,
@@ -46,13 +46,13 @@ REASONS: Final[dict[str, dict[str, str]]] = {
         "not_deterministic": "a replayed durable function called a different step than before",
         "fan_out_failed": "a fan-out failed, and its handler did not catch FanOutError",
         "children_failed": "a child that it spawned did not succeed",
-        "exit_code": "its program ended with an exit code other than 0",
+        "exit_code": "its command exited with a code other than 0",
         "request_failed": "the server that a connector called rejected the request, or could not be reached",
         "process_died": "the process of its handler ended without an outcome",
         "worker_lost": "its workers were lost repeatedly while they ran it (a poison job)",
         "quorum_timeout": "of a node job: too few nodes finished in time",
         "node_failed": 'of a node job: a node failed, with `on_node_failure="fail"`',
-        "quorum_lost": "of a node job: so few nodes can still succeed that there is no quorum",
+        "quorum_lost": "of a node job: too few nodes can still succeed to reach the quorum",
         "schema_mismatch": "its payload does not match the schema of a TypeScript worker",
         "not_serializable": "its result cannot be stored as JSON (TypeScript worker)",
         "outcome_refused": "the API rejected the outcome that an HTTP worker sent, for example because it is too large",
@@ -66,7 +66,7 @@ REASONS: Final[dict[str, dict[str, str]]] = {
         "parent_failed": "its parent failed or was canceled",
         "sibling_failed": "another child of its parent failed before it started",
         "job_final": "of a part of a node job: the job ended before this part",
-        "deposed": "of a leader job: its process was not the leader any more",
+        "deposed": "of a leader job: its process was no longer the leader",
     },
     "skipped": {
         "nodes_skipped": "of a node job: all nodes skipped their part",
@@ -77,14 +77,14 @@ REASONS: Final[dict[str, dict[str, str]]] = {
         "not_held": "the worker did not run a job that was assigned to it, and released it",
         "restored": "the database was restored from a backup, which voids all leases",
         "build_gone": "no worker of its build is left: any worker may run the job",
-        "deposed": "of a leader job: another process became the leader, which runs it again",
-        "retried": "somebody retried the job; the attempt itself never ran",
+        "deposed": "of a leader job: another process became the leader and runs the job again",
+        "retried": "the job was retried; the attempt itself never ran",
         "forked": "the job is a fork; the attempt itself never ran",
         "continued": "the handler called `continue_as_new`",
         "sleep": "suspended: a durable sleep",
-        "signal": "suspended: waits for the signal that follows the word",
-        "fan_out": "suspended: waits for the fan-out whose id follows the word",
-        "several": "suspended: waits for the first of several things",
+        "signal": "suspended: waits for a signal; its name follows `signal`",
+        "fan_out": "suspended: waits for a fan-out; its id follows `fan_out`",
+        "several": "suspended: several concurrent waits",
     },
 }
 """The `reason` of jobs and attempts, by the status of the job. An HTTP worker may report other texts."""

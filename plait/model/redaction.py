@@ -54,7 +54,7 @@ _HINTS: Final = re.compile(
     r"|k_live_|k_test_|xox|whsec|eyj",
     re.IGNORECASE,
 )
-"""Every pattern except the last contains one of these, and they are cheap to search for: a line without any is not scanned."""
+"""Every pattern of _FORMS contains one of these hints, which are cheap to search for. A line without a hint is not scanned."""
 
 _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+|\s+', re.DOTALL)
 _REFERENCE: Final = re.compile(r"(?:(?:bearer|basic|token)\s+)?\{\{[^{}]{1,200}\}\}", re.IGNORECASE)
@@ -87,7 +87,7 @@ def hide_known(text: str) -> str:
 
 
 def hide(text: str) -> str:
-    """The text without known secrets, and without text that looks like one."""
+    """The text without known secrets, and without text that looks like a secret."""
     text = hide_known(text)
     if "PRIVATE KEY-----" in text:
         text = _PEM.sub(HIDDEN, text)
@@ -116,7 +116,7 @@ def _hide_forms(line: str) -> str:
 
 
 def hide_in(value: Any) -> Any:
-    """JSON without secrets. A value whose name is that of a secret is hidden completely."""
+    """JSON without secrets. A value whose key names a secret is hidden completely."""
     match value:
         case str():
             return hide(value)
@@ -132,7 +132,7 @@ def hide_in(value: Any) -> Any:
 
 
 def fields(names: Iterable[str]) -> Fields:
-    """Parse `ssn` and `customer.ssn` as ends of paths."""
+    """Parse names such as `ssn` and `customer.ssn` as the last parts of paths."""
     return frozenset(tuple(name.split(".")) for name in names)
 
 
@@ -154,7 +154,7 @@ def hide_in_json(text: str, sensitive: Fields = frozenset()) -> str:
 
 
 def masked(value: Any, *, exact: bool = False) -> str | None:
-    """The path of a string in JSON that contains a redaction mask (`exact`: that equals one); None if there is none."""
+    """The path of a string in a JSON value that contains the redaction mask or, with `exact`, equals it; None if there is no such string."""
     open_: list[tuple[str, Any]] = [("", value)]
     while open_:
         path, one = open_.pop()
@@ -182,7 +182,7 @@ def _may_hold_secret(text: str, sensitive: Fields) -> bool:
 
 
 class _Scan:
-    """Scans JSON tokens and tracks the names that lead to each."""
+    """Scans JSON tokens and tracks the path of each."""
 
     def __init__(self, sensitive: Fields) -> None:
         self._sensitive = sensitive
@@ -256,8 +256,8 @@ def names_secret(name: str) -> bool:
 
 
 def _written(value: str) -> set[str]:
-    """The encodings of a value: plain, JSON, Python repr, URL, and the text that results from decoding it with the wrong one of the two
-    usual charsets."""
+    """The encodings of a value: plain, JSON, Python repr, URL, and the text that results from decoding it with the wrong charset, UTF-8
+    or Latin-1."""
     mistaken = (value.encode().decode("latin-1"), value.encode("latin-1", "replace").decode(errors="replace"))
     return {
         written

@@ -14,7 +14,7 @@ from plait.model.texts import clean, message_of
 
 
 def rendered(payload: str, scope: Mapping[str, Any], schema: str | None, **keys: str | None) -> dict[str, Any]:
-    """The payload and the keys, or `error` if something does not fit. Never raises: templates and data may be anything, and one trigger's error
+    """The payload and the keys, or `error` if rendering or validation fails. Never raises: templates and data may be anything, and one trigger's error
     must not delay the others."""
     try:
         filled = render(msgspec.json.decode(payload), scope)

@@ -1,4 +1,4 @@
-"""The roles of API keys: four levels, each with all permissions of the one below, and the separate worker role."""
+"""The roles of API keys: four levels, each with all permissions of the level below, and the separate worker role."""
 
 from enum import StrEnum
 from typing import Final

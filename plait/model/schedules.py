@@ -1,4 +1,4 @@
-"""Schedules: the instants of a cron expression or an interval, and which of the due ones fire. This module reads no clock: callers
+"""Schedules: the instants of a cron expression or an interval, and which of the due instants fire. This module reads no clock: callers
 pass the time.
 
 Cron expressions are parsed by `cronsim`, with Debian cron's rules for daylight-saving changes. A fixed time (minute and hour both given)
@@ -8,7 +8,7 @@ is a star, the schedule fires in every matching minute, in both passes of a repe
 Only the newest due instant can be on time. `catch_up` decides which of the due instants fire:
 
     none    only the newest, if it is less than a minute late
-    one     the newest, however late, instead of all missed ones
+    one     the newest, however late; the other missed instants are skipped
     all     every missed instant
     window  every instant within the window, and the newest if it is on time
 """
@@ -31,11 +31,11 @@ Overlap = Literal["allow", "skip", "queue"]
 
 ON_TIME: Final = timedelta(minutes=1)
 BATCH: Final = 100
-"""The maximum number of instants of one schedule that become jobs in one transaction; the rest follow in the next."""
+"""The maximum number of instants of one schedule that become jobs in one transaction. Further instants follow in the next transactions."""
 COUNTED: Final = 10_000
 """Missed instants are counted up to this number: a year of minutes would take seconds."""
 HORIZON: Final = timedelta(days=50 * 366)
-"""A preview looks no further ahead than this, because the next instant of a rare schedule, such as 29 February, is slow to find."""
+"""How far ahead a preview searches. The limit is needed because the next instant of a rare schedule, such as 29 February, is slow to find."""
 _LOOK_BACK: Final = tuple(timedelta(days=days) for days in (1 / 24, 1, 32, 367, 367 * 8 + 2))
 
 
@@ -49,7 +49,7 @@ class Timing:
     every_s: float | None = None
 
     def after(self, instant: datetime) -> Iterator[datetime]:
-        """The instants after this one, in UTC, in order."""
+        """The instants after the given instant, in UTC, in order."""
         if self.every_s is not None:
             return self._every(instant)
         return self._cron(instant)
@@ -85,7 +85,7 @@ class Timing:
 
     def _cron(self, instant: datetime) -> Iterator[datetime]:
         assert self.cron is not None
-        # In the second pass of a repeated hour cronsim returns the first: instants in the past are skipped.
+        # In the second pass of a repeated hour, cronsim returns instants of the first pass. They are in the past and are skipped.
         for local in CronSim(self.cron, instant.astimezone(_zone(self.zone))):
             found = local.astimezone(UTC)
             if found > instant:
@@ -102,7 +102,7 @@ class Plan:
     upto: datetime
     """This plan covers every instant up to this one."""
     next: datetime | None
-    """The first instant after that. None: there is none within fifty years."""
+    """The first instant after `upto`; None if there is none within fifty years."""
 
 
 def plan(timing: Timing, *, after: datetime, now: datetime, catch_up: CatchUp, window_s: float | None = None) -> Plan:

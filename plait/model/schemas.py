@@ -1,4 +1,4 @@
-"""JSON Schema, by jsonschema-rs, for payloads from outside. A schema is untrusted input, so it is limited before it is compiled (T126):
+"""JSON Schema validation of untrusted payloads, with jsonschema-rs. A schema is untrusted too, so it is limited before it is compiled (T126):
 nothing is fetched or read, patterns run in linear time, and its expanded size is counted.
 """
 
@@ -33,12 +33,12 @@ class Validator(Protocol):
 
 
 def check_schema(schema: Mapping[str, Any]) -> None:
-    """Raise an error that says why a schema is rejected."""
+    """Raise InvalidSchema, with the reason, if a schema is rejected."""
     _compiled(_text(schema))
 
 
 def faults(schema: Mapping[str, Any] | str, value: Any) -> str | None:
-    """Why a value does not match, as a sentence; None if it matches."""
+    """The reason why a value does not match, as a sentence; None if it matches."""
     validator, parts = _compiled(schema if isinstance(schema, str) else _text(schema))
     most = min(STEPS // parts, VALUES)
     if not _has_at_most(value, most):
@@ -76,7 +76,7 @@ def _has_at_most(value: Any, most: int) -> bool:
 
 
 def template_faults(schema: Mapping[str, Any] | str, template: Any) -> str | None:
-    """Why no payload of a template can match; None if one may. A value that contains a token may become any value. A template that is too
+    """The reason why no payload of a template can match; None if a payload may match. A value that contains a token may become any value. A template that is too
     expensive to check in advance is not checked; its payloads are checked when they are rendered."""
     validator, parts = _compiled(schema if isinstance(schema, str) else _text(schema))
     if not _has_at_most(template, TEMPLATE_STEPS // parts):

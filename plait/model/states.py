@@ -39,7 +39,7 @@ MOVES: Final[frozenset[tuple[Status, Status]]] = frozenset(
         (Status.WAITING, Status.QUEUED),  # resume
     }
 )
-"""The transitions of a live row. In addition, a job may move from every live state to a final one, and `retry` makes a final job live again."""
+"""The transitions of a live row. In addition, a job may move from every live state to a final state, and `retry` makes a final job live again."""
 
 
 class AttemptOutcome(StrEnum):

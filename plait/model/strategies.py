@@ -56,7 +56,7 @@ def threshold(share: float) -> Strategy:
     """At least this share of the sub-jobs, from 0 to 1, must succeed; their number is rounded up. Waits for all sub-jobs, but fails as soon
     as the share cannot be reached."""
     if type(share) not in (int, float) or not 0 <= share <= 1:
-        raise InvalidArguments(f"threshold must be between 0 and 1, like 0.9, got {shown(share)}")
+        raise InvalidArguments(f"threshold must be between 0 and 1, such as 0.9, got {shown(share)}")
     return Strategy("threshold", share=Fraction(repr(share)))  # from its decimal form: 0.1 of 30 is exactly 3
 
 

@@ -2,7 +2,7 @@
 Inserted values are not rendered again (T125), and text that is not a path stays unchanged.
 
 A string that is a single token becomes the value with its type; within other text a value is inserted as text. A path that does not
-exist is an error, because a job with a missing value is worse than no job.
+exist is an error, so that no job runs with a missing value.
 """
 
 import re
@@ -35,12 +35,14 @@ def render_text(template: str | None, scope: Mapping[str, Any], *, what: str) ->
         return None
     text = _text(_Rendering(scope).value(template, 0))
     if not 1 <= len(text) <= KEY or "\0" in text:
-        raise InvalidTemplate(f"{what} must be text of 1 to {KEY} characters, but {template!r} renders to {len(text)}")
+        raise InvalidTemplate(
+            f"{what} must be text of 1 to {KEY} characters, but {template!r} renders to {len(text)} characters"
+        )
     return text
 
 
 def has_token(template: Any) -> bool:
-    """Whether it contains a token, at any level."""
+    """Whether the template contains a token, at any level."""
     match template:
         case str():
             return _TOKEN.search(template) is not None

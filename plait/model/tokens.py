@@ -6,7 +6,7 @@ from typing import Final
 
 PREFIX: Final = "plait_"
 HINT: Final = len(PREFIX) + 6
-"""How many characters of a key may be shown: enough to tell keys apart, useless for guessing the rest."""
+"""How many characters of a key may be shown: enough to distinguish keys, too few to help guess a key."""
 
 
 def new_token() -> str:

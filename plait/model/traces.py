@@ -1,4 +1,4 @@
-"""`traceparent` of W3C Trace Context: links a request, the jobs that it enqueued, and the jobs that these enqueue.
+"""`traceparent` of W3C Trace Context: links a request, the jobs that it enqueues, and the jobs that those jobs enqueue.
 
 A job's trace is not stored separately. An enqueue within a trace stores its `traceparent` as the job's correlation id, if the caller sets
 none. The trace of any other job is derived from its correlation id or, without one, from its own id, so every process computes the same trace.

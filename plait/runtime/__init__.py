@@ -1,6 +1,6 @@
 """The basis of a process: settings, logs, the start/stop contract of a service.
 
-    settings.py     environment variables (PLAIT_…), each with its description; setting_errors.py: messages for invalid ones
+    settings.py     environment variables (PLAIT_…), each with its description; setting_errors.py: messages for invalid settings
     service.py      the start/stop contract of a service, and the process that runs services
     logging.py      structured logs, with secrets redacted
     outage.py       temporary failures: exponential backoff, and one log line for each outage

@@ -8,8 +8,8 @@ Each connection is in one phase at a time. Phases that depend on the client have
     stalled  the client does not read the response
     idle     between two requests
 
-When the total is reached, the connection that has been idle or without a complete header for the longest time is closed. If there is
-none, new connections get a 503, except for health checks. One client may use only a part of the total; requests that a trusted proxy
+When the total is reached, the connection that has been idle or without a complete header for the longest time is closed. If no
+connection can be closed, new connections get a 503, except for health checks. One client may use only a part of the total; requests that a trusted proxy
 forwards are counted for each client by `plait.api.client_address` instead.
 """
 
@@ -35,7 +35,7 @@ HEALTH: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 BACKLOG: Final = 512
 """Connections that the kernel queues until they are accepted. asyncio accepts this many at once, before any of them is checked."""
 FILES: Final = 512 + BACKLOG
-"""File descriptors that the rest of the process needs, including connections that are accepted at once."""
+"""File descriptors reserved for other uses, including connections that are accepted but not yet checked."""
 
 
 @dataclass(kw_only=True)
@@ -48,12 +48,12 @@ class Connections:
     body_s: float
     idle_s: float
     trusted: tuple[Network, ...] = ()
-    """Proxies are not clients: their connections count only towards the total."""
+    """The networks of trusted proxies. Their connections count only towards the total."""
 
     open: int = 0
     of_client: Counter[str] = field(default_factory=Counter)
     watched: "dict[Connection, float]" = field(default_factory=dict)
-    """The end of each connection's phase, oldest phase first."""
+    """The time at which each connection's phase times out, oldest phase first."""
     _sweeping: bool = False
 
     def __post_init__(self) -> None:
@@ -94,7 +94,7 @@ class Connections:
         self.watched.pop(one, None)
 
     def make_room(self) -> bool:
-        """Close the connection that has waited longest for a request; False if there is none."""
+        """Close the connection that has waited longest for a request. Returns False if no connection waits for a request."""
         for one in self.watched:
             if one.phase in ("idle", "header") and not one.expired:
                 one.expire()
@@ -158,7 +158,7 @@ class Connection(H11Protocol):
         self._look()
 
     def expire(self) -> None:
-        """The connection was in its phase for too long. The second time, it is closed without waiting."""
+        """Close a connection whose phase has timed out. The second call aborts it without waiting for its data to be sent."""
         self.all.leave(self)
         if self.expired or self.phase == "stalled":
             self.transport.abort()
@@ -174,7 +174,7 @@ class Connection(H11Protocol):
         self.transport.close()
         self.all.watched[self] = (
             self.loop.time() + self.all.header_s
-        )  # then close it, even if the response was not sent
+        )  # then abort it, even if the response was not sent
 
     def _look(self) -> None:
         """Determine the phase. A phase that continues keeps its timeout."""
@@ -246,7 +246,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def address_of(text: str) -> Address | None:
-    """An IP address; IPv4 if it is mapped in IPv6. None if it is not an address."""
+    """Parse an IP address. An IPv4 address that is mapped in IPv6 becomes IPv4. Returns None if the text is not an address."""
     try:
         found = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:

@@ -2,7 +2,7 @@
 and secrets are redacted in all lines.
 
 Lines that are logged within a handler, by plait, by structlog or by Python's `logging`, include the job and attempt. Both are looked up
-when a line is logged, so a handler that logs nothing costs nothing.
+when a line is logged, so a handler that logs nothing has no extra cost.
 """
 
 import logging
@@ -96,5 +96,5 @@ def without_secrets(_logger: Any, _method: str, event: MutableMapping[str, Any])
 
 
 def _in_words(value: Any) -> str:
-    """Render a value of any other type."""
+    """Render a value of any other type as text."""
     return hide(safely(lambda: str(value), f"a value of type {type(value).__name__}"))

@@ -22,10 +22,10 @@ class Objects(Protocol):
     async def put(self, name: str, data: bytes) -> None: ...
 
     async def get(self, name: str) -> bytes | None:
-        """None if it does not exist."""
+        """The object's data; None if it does not exist."""
 
     async def delete(self, name: str) -> None:
-        """Succeeds if it does not exist."""
+        """Delete an object. Succeeds even if it does not exist."""
 
 
 def open_objects(place: str) -> Objects:
@@ -108,7 +108,7 @@ def _tried(work: "Callable[[], Any]") -> Any:
 
 
 class Bucket:
-    """Credentials, region and endpoint are found as usual for AWS clients: AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL_S3 …"""
+    """An S3 bucket. Credentials, region and endpoint come from the usual AWS settings: AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL_S3 …"""
 
     def __init__(self, bucket: str, prefix: str) -> None:
         if not find_spec("boto3"):
@@ -144,7 +144,7 @@ class Bucket:
         )
 
     def _client(self) -> Any:
-        """Created in a thread, once, because it is slow."""
+        """The S3 client. It is created once, in a thread, because that is slow."""
         import boto3
 
         with self._making:

@@ -1,7 +1,7 @@
 """Temporary failures: retry with exponential backoff and jitter, and log one line when the failures begin and one when they end.
 
-Each loop of a service has a `Retry`. Loops that use the same database share its `Outage`, so that a database outage is one line in the
-log and not one for each loop and retry.
+Each loop of a service has a `Retry`. Loops that use the same database share its `Outage`, so that a database outage is logged once,
+not for each loop and retry.
 
     retry = Retry("heartbeat", outage)
     while True:
@@ -82,7 +82,7 @@ class Retry:
         self.failures = 0
 
     def failed(self, error: BaseException) -> float:
-        """The delay in seconds before the next retry."""
+        """Count a failure. Returns the delay in seconds before the next retry."""
         if self.failures == 0:
             self._since = time.monotonic()
         self.failures += 1
@@ -102,7 +102,7 @@ class Retry:
             self.end()
 
     def end(self) -> None:
-        """The loop ends."""
+        """Reset the failures, after a success or when the loop ends."""
         if self._shared and self._outage is not None:
             self._outage.end(self._part)
         self.failures, self._shared, self._logged = 0, False, None
@@ -111,7 +111,7 @@ class Retry:
 async def until_done(
     work: Callable[[], Awaitable[None]], retry: Retry, stop: Stop, *, passes: Callable[[Exception], bool]
 ) -> bool:
-    """Do the work, and retry after a temporary error; False if a stop was requested before it was done."""
+    """Do the work, and retry after a temporary error. Returns False if a stop was requested before the work was done."""
     try:
         while not stop.requested:
             try:

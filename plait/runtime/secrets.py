@@ -19,7 +19,7 @@ class SecretMissing(PlaitError):
 
 
 def read_secret(name: str, directory: Path | None = None) -> str:
-    """A secret by its name: from its file if there is one, otherwise from the environment."""
+    """A secret by its name: from its file if the file exists, otherwise from the environment."""
     if not NAME.fullmatch(name):
         raise SecretMissing("a secret's name must be capital letters, digits and _")
     value = os.environ.get(PREFIX + name)

@@ -30,7 +30,7 @@ BLOCKED: Final = 70
 LAST_S: Final = 15.0
 """How long a process may take to release its jobs and close, after the grace period or the second signal."""
 LOOP_S: Final = 3.0
-"""The same for a process whose event loop is blocked: it cannot release anything."""
+"""The same limit for a process whose event loop is blocked, because it cannot release its jobs."""
 _STOPPING: Final = (signal.SIGTERM, signal.SIGINT)
 _HANDLED: Final = 0x80
 
@@ -138,7 +138,7 @@ class Signals:
             self._writer.send(bytes([number | _HANDLED]))
 
     def _watch(self) -> None:
-        """Runs in a separate thread."""
+        """Read the signals, and end the process if it does not stop in time. Runs in a separate thread."""
         by_descriptor: list[signal.Signals] = []
         by_handler: list[signal.Signals] = []
         told, guard = 0, _Guard(self._loop, self._last_s)
@@ -170,7 +170,7 @@ _entered: list[Signals] = []
 
 
 def _in_copy() -> None:
-    """A forked copy must not forward the signals that it gets to this process."""
+    """Reset signal handling in a forked copy, which must not forward its signals to this process."""
     if _entered:
         signal.set_wakeup_fd(-1)
         for number in _STOPPING:

@@ -20,7 +20,7 @@ _ORIGIN: Final = re.compile(r"https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\
 
 Network = IPv4Network | IPv6Network
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
-"""No symmetric algorithms: with one, a service that can verify a token could also create one."""
+"""Symmetric algorithms are excluded, because a service that can verify their tokens could also create tokens."""
 
 
 def _age(value: Any) -> timedelta | None:
@@ -52,7 +52,7 @@ class Settings(BaseSettings):
 
     database_url: str | None = Field(None, description="URL of the Postgres to use. Default: an embedded Postgres")
     direct_url: str | None = Field(None, description="URL of the same server that bypasses a pooler, for LISTEN")
-    pooler: bool = Field(False, description="whether the URL points to PgBouncer in transaction mode, older than 1.21")
+    pooler: bool = Field(False, description="whether the URL points to a PgBouncer older than 1.21 in transaction mode")
     data_dir: Path | None = Field(None, description="data directory of the embedded Postgres")
 
     node: str | None = Field(
@@ -89,7 +89,7 @@ class Settings(BaseSettings):
         description="timeout of plait's own statements in seconds; at most half of the lease",
     )
     wait_for_database: float = Field(
-        60, ge=0, description="seconds that a starting service waits for its database; 0: it does not wait"
+        60, ge=0, description="seconds that a starting service waits for its database; 0: no wait"
     )
     grace: float = Field(
         30, ge=0, description="graceful shutdown: seconds that running jobs may take to finish when a worker is stopped"
@@ -99,9 +99,9 @@ class Settings(BaseSettings):
         ge=0,
         description="maximum number of suspended durable functions that a worker keeps in memory, to resume without a replay; 0: none",
     )
-    cached_handlers_age: float = Field(60, ge=0, description="maximum seconds that each of them is kept")
+    cached_handlers_age: float = Field(60, ge=0, description="maximum seconds that a worker keeps one in memory")
     cached_handlers_size: int = Field(
-        67_108_864, ge=0, description="maximum bytes of their payloads and recorded steps, in total"
+        67_108_864, ge=0, description="maximum total bytes of payloads and recorded steps of functions in memory"
     )
     listen: bool = Field(True, description="use LISTEN/NOTIFY for low latency; polling is always enabled as a fallback")
 
@@ -208,7 +208,7 @@ class Settings(BaseSettings):
         "", description="hosts that each secret may be sent to: NAME:host, NAME@tenant:*.example.com"
     )
     connector_ca_file: Path | None = Field(
-        None, description="file with the certificates of trusted authorities, instead of the system's"
+        None, description="file with trusted CA certificates, instead of the system's"
     )
     secrets_dir: Path | None = Field(
         None, description="directory with a file for each secret, in addition to PLAIT_SECRET_…"
@@ -238,7 +238,7 @@ class Settings(BaseSettings):
 
     @property
     def heartbeat_s(self) -> float:
-        """The seconds between a worker's heartbeats. By default two of them may fail before the lease expires."""
+        """The seconds between a worker's heartbeats. By default, two heartbeats may fail before the lease expires."""
         return min(10.0, self.lease / 3) if self.heartbeat is None else self.heartbeat
 
     @property
@@ -302,7 +302,7 @@ class Settings(BaseSettings):
 
 
 def check_database_url(given: object) -> None:
-    """Raises a ValueError for text that is not a URL of a Postgres server."""
+    """Raise ValueError if the value is not the URL of a Postgres server."""
     if not isinstance(given, str) or not given.startswith(("postgresql://", "postgres://")):
         raise ValueError(f"must be a Postgres URL, such as postgresql://user@host/database, got {shown(given)}")
 
@@ -322,7 +322,7 @@ _LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def is_safe(url: str) -> bool:
-    """Whether nobody on the network can read the connection: https, or plain http on this machine."""
+    """Whether the connection cannot be read on the network: https, or plain http on this machine."""
     try:
         parts = urlsplit(url)
         local = parts.hostname in _LOCAL

@@ -1,11 +1,11 @@
-"""The warden of one command: a separate process that starts the command and ends everything that it started.
+"""The warden of one command: a separate process that starts the command and ends all processes that the command started.
 
 It runs as a plain script, `python -I -S warden.py`, imports nothing from plait, and gets its instructions from the worker on its standard
 input: one line of JSON with the command to start. When the input ends, because the worker has closed it or has died, even by kill -9, all
 processes that the command has started are ended too. The warden adopts orphaned descendants (it is a subreaper), so a child that forks twice
 or calls setsid is found too (T102). It exits with the command's exit code when no process is left.
 
-The warden is two processes, a keeper and its child, since either may be killed, by an operator or because memory runs out. If the child
+The warden is two processes, a keeper and its child, since an operator or the OOM killer may kill either of them. If the child
 dies, the keeper inherits its processes and ends them. If the keeper dies, the kernel signals the child, which ends them.
 """
 
@@ -122,7 +122,7 @@ def _end(child: int) -> int:
 
 
 def _kill_all() -> None:
-    """Kill until none is left: while some are killed, others may fork."""
+    """Kill all descendants. Repeats until none is left, because some may fork while others are killed."""
     while True:
         left = list(_descendants())
         for pid in left:

@@ -1,4 +1,4 @@
-"""A step that a branch of a handler is in, from the step's call until the branch's own code continues."""
+"""The step that a branch of a handler is executing, from the call until the branch's own code continues."""
 
 import asyncio
 from typing import Protocol
@@ -10,22 +10,23 @@ from plait.store.workflows import StepEnd, StepKey, StepKind, StepRow, Wait
 
 
 class Suspended(asyncio.CancelledError):
-    """The job is suspended: its handler ends here, and runs again from its start when the job resumes. Anything the handler does while it ends has no effect."""
+    """The job is suspended: its handler ends here, and runs again from the start when the job resumes. Anything that the handler does while it ends has no effect."""
 
 
 class Holder(Protocol):
-    """The runner of the handler."""
+    """The attempt that runs the handler."""
 
     suspended: bool
-    """The attempt ended by waiting: the lease is released, not lost."""
+    """The attempt ended because the job waits. Its lease was released, not lost."""
     over: bool
-    """The handler has ended. A task or thread that it left behind cannot call steps."""
+    """The handler has ended. Tasks and threads that it started can no longer call steps."""
 
     key: tuple[UUID, int]
-    """The logger of the job and its attempt."""
+    """The job's id and the number of the attempt."""
 
     def keep(self, size: int) -> "asyncio.Future[bool] | None":
-        """The job waits. Returns a future that tells whether the handler continues here under a new lease, or None if the handler is dropped now."""
+        """Keep the handler of a suspended job in memory. Returns a future that tells whether the handler continues under a new lease, or None if
+        the handler is dropped now."""
 
     async def flush(self) -> None:
         """Send the handler's progress, info and state: they must be visible while the job waits."""
@@ -39,7 +40,7 @@ class Leaving(Protocol):
 
 
 class Step:
-    """An operation that a branch is in. `row` is its recorded row."""
+    """An operation that a branch is executing. `row` is its recorded row, or None for a new step."""
 
     __slots__ = (
         "_body",
@@ -65,7 +66,7 @@ class Step:
         self._token = in_step.set(self)
         self._body: Branch | None = None
         self.nested = nested
-        """Whether it is nested in another step: its end reaches that step's body, not the handler."""
+        """Whether the step is nested in another step. Its end is then delivered to that step's body, not to the handler."""
         self.branch = branch
         self.key = key
         self.kind: StepKind = kind
@@ -93,7 +94,7 @@ class Step:
         return self._body
 
     def check(self, hash: str | None) -> None:  # noqa: A002 - named like the column
-        """Check that the arguments equal the recorded ones, as far as they can be compared."""
+        """Check that the arguments have the recorded hash. A missing hash is not compared."""
         self.hash = hash
         if self.row is not None and None not in (hash, self.row.hash) and hash != self.row.hash:
             raise other_arguments(self.row, hash)
@@ -110,6 +111,6 @@ class Step:
 
 
 class Reading:
-    """A branch that reads recorded data. This is not a step, but no other step's end is delivered meanwhile."""
+    """A read of recorded data by a branch. It is not a step, but no step's end is delivered during the read."""
 
     awake = True

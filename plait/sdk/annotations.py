@@ -1,7 +1,7 @@
 """Type annotations: which library decodes their values from JSON.
 
-msgspec decodes what it can. pydantic's TypeAdapter decodes the rest by pydantic's rules: unions of dataclasses or pydantic models, discriminated unions, `Path`.
-An annotation that neither can decode raises an error here, before there is any value to decode. pydantic is imported only when it is needed.
+msgspec decodes the types that it supports. pydantic's TypeAdapter decodes others by pydantic's rules: unions of dataclasses or pydantic models, discriminated unions, `Path`.
+An annotation that neither can decode raises an error here, before a value has to be decoded. pydantic is imported only when it is needed.
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ class Undecodable(TypeError):
 
 
 class _Adapting(type):
-    """The metaclass of a class that stands for an annotation. msgspec decodes it with `decode_other` and accepts any result."""
+    """The metaclass of a class that represents an annotation. msgspec decodes it with `decode_other` and accepts any result."""
 
     adapter: Any
 
@@ -34,9 +34,9 @@ class _Adapting(type):
 
 
 def readable(kind: Any) -> Any:
-    """The type that msgspec decodes for an annotation: the annotation itself, or a class that stands for it.
+    """The type that msgspec decodes for an annotation: the annotation itself, or a class that represents it.
 
-    Raises Undecodable, or NameError if it names something that is not defined yet.
+    Raises Undecodable, or NameError if the annotation uses a name that is not defined yet.
     """
     try:
         foreign = _foreign(kinds.type_info(kind))
@@ -52,7 +52,7 @@ def readable(kind: Any) -> Any:
 
 
 def _foreign(info: kinds.Type) -> Any:
-    """The first type in it that msgspec leaves to `decode_other`, other than pydantic models and JSON's own types."""
+    """The first type in an annotation that msgspec leaves to `decode_other`, other than pydantic models and JSON's own types."""
     left: list[Any] = [info]
     seen: set[int] = set()
     while left:
@@ -82,7 +82,7 @@ def _adapter(kind: Any, reason: str) -> Any:
     except ImportError:
         raise Undecodable(f"{_shown(kind)} cannot be decoded from JSON: {reason}") from None
     try:
-        # Bytes in msgspec's format. The name differs because pydantic rejects settings for a type that may have its own.
+        # Encode bytes as msgspec does. NewType hides the type, because pydantic rejects a config for a type that may have its own.
         settings = ConfigDict(val_json_bytes="base64", ser_json_bytes="base64")
         new_type: Any = NewType
         return TypeAdapter(new_type("Value", kind), config=settings)
@@ -92,7 +92,9 @@ def _adapter(kind: Any, reason: str) -> Any:
         if isinstance(error, PydanticUserError) and error.code == "class-not-fully-defined":
             raise NameError(message_of(error)) from None
         also = message_of(error).partition("\n")[0]
-        raise Undecodable(f"{_shown(kind)} cannot be decoded from JSON: {reason}; nor by pydantic: {also}") from None
+        raise Undecodable(
+            f"{_shown(kind)} cannot be decoded from JSON: {reason}; pydantic cannot decode it either: {also}"
+        ) from None
 
 
 def _shown(kind: Any) -> str:
@@ -126,8 +128,8 @@ def _reader(kind: Any) -> Reader:
 
 @lru_cache(maxsize=256)
 def _cached(kind: Any, _order: Any) -> Reader:
-    """A step that is a method or a local function is a new object at each call, but its annotation is not. `_order`: `A | B` equals `B | A`, but
-    the first member that fits is used."""
+    """Cached by annotation, because a step that is a method or a local function is a new object at each call. `_order` distinguishes `A | B` from
+    `B | A`: they are equal, but the first member that fits is used."""
     return _reader(kind)
 
 
@@ -164,7 +166,7 @@ def plain(kind: Any, value: Any) -> Any:
 
 
 def misread(given: Any, read: Any) -> str | None:
-    """Why a decoded value differs from the given one: another member of the union fits the same JSON. None if it does not differ."""
+    """The reason why a decoded value differs from the given value: another member of the union fits the same JSON. None if the values do not differ."""
     if isinstance(given, dict):
         pairs = [(item, read[key]) for key, item in given.items() if key in read] if isinstance(read, dict) else []
     elif isinstance(given, _ITEMS):

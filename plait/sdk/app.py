@@ -1,7 +1,7 @@
 """`Plait`: an application's jobs, and its connection to the database.
 
 Connections belong to an event loop, so an app has one set for each loop that uses it: the user's own, and the portal's, which
-runs the sync functions. Nothing connects before the first use.
+runs the sync functions. An app connects on first use.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ class _Connected:
 
 
 class Plait:
-    """An application: its job definitions, and its connections to the database. Nothing connects before the first use."""
+    """An application: its job definitions, and its connections to the database. It connects on first use."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Plait:
         data_dir: Path | str | None = None,
         settings: Settings | None = None,
     ) -> None:
-        """`url` of a Postgres server. Default: PLAIT_DATABASE_URL if it is set, otherwise an embedded Postgres with its data in `data_dir`."""
+        """`url`: the URL of a Postgres server. Default: PLAIT_DATABASE_URL if it is set, otherwise an embedded Postgres with its data in `data_dir`."""
         self.settings = settings or Settings()
         self.target = Target(
             url or self.settings.database_url,
@@ -99,7 +99,7 @@ class Plait:
             definition = define(function, **options)
             if definition.name in self.definitions:
                 raise InvalidDefinition(
-                    f"two jobs have the name {definition.name!r}: set a unique one with @app.job(name=…)"
+                    f"two jobs have the name {definition.name!r}: set a unique name with @app.job(name=…)"
                 )
             self.definitions[definition.name] = definition
             self.jobs[definition.name] = Job(self, definition, function)
@@ -109,7 +109,7 @@ class Plait:
 
     async def chain(self, *jobs: Sub, tenant: str | UUID | None = None) -> list[Handle[Any]]:
         """Enqueue a chain: each job waits until the previous one succeeds, and gets its result as its first argument:
-        `await app.chain(sub(load, "a.csv"), sub(scale, 10), sub(publish))`. If one does not succeed, the jobs after it are canceled."""
+        `await app.chain(sub(load, "a.csv"), sub(scale, 10), sub(publish))`. If a job does not succeed, the jobs after it are canceled."""
         return await enqueue_chain(self, jobs, tenant)
 
     def schedule(
@@ -186,7 +186,7 @@ class Plait:
     ) -> Job[..., Any]:
         """Allow a program to run as a job. `argv` is text with `{{payload.…}}`, `{{job.id}}`, `{{job.attempt}}` and `{{tenant.id}}`; a nested
         list is omitted if the payload lacks one of its values. `schema` is the payload's JSON Schema, `env` lists the environment variables
-        that the program gets. The program is known to the workers only, not to the database."""
+        that the program gets. Only workers know the program; the database does not store it."""
         command = command_of(key, executable, argv, schema, env, description)
         return self._allow(command, queue=queue, retries=retries, timeout=timeout)
 
@@ -217,7 +217,7 @@ class Plait:
         return self.jobs[command.key]
 
     def commands_from(self, path: Path | str) -> list[Job[..., Any]]:
-        """Allow each table of a TOML file: `[key]` with executable, argv, schema, env, description, queue, timeout, retries."""
+        """Allow the command of each table in a TOML file: `[key]` with executable, argv, schema, env, description, queue, timeout, retries."""
         return [self.command(**settings) for settings in commands_in(Path(path))]
 
     def node_job(self, **options: Unpack[NodeOptions]) -> Callable[[Callable[P, Any]], NodeJob[P]]:
@@ -238,7 +238,7 @@ class Plait:
         return decorate
 
     def leader_job(self, **options: Unpack[PartOptions]) -> Decorator:
-        """Define a job that runs only on the leader. Its outcome is stored only while that process leads."""
+        """Define a job that runs only on the leader. Its outcome is stored only if that process is still the leader."""
 
         def decorate(function: Callable[..., Any]) -> Job[..., Any]:
             definition = self.job(**options)(function).definition
@@ -254,7 +254,7 @@ class Plait:
     def handle(
         self, job_id: UUID | str, *, tenant: str | UUID | None = None, definition: str | None = None
     ) -> Handle[Any]:
-        """A handle for an existing job, by its id. With the name of its definition, results are decoded by type. Does not check that the job exists: the
+        """A handle for an existing job, by its id. With the name of its definition, results are decoded by their annotation. Does not check that the job exists: the
         handle's methods raise NotFound."""
         known = self.definitions.get(definition) if definition else None
         return Handle(self, known.codec if known else None, job_id=job_id_of(job_id), tenant=tenant)

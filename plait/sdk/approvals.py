@@ -1,7 +1,7 @@
 """Approval links: a URL that completes a wait when a person confirms it, without an account or an API key.
 
 The URL contains a token, and the database stores only its hash. A replay must return the same URL, so the token is derived from a nonce that is recorded with the
-step and from a secret of the workers (PLAIT_SECRET_LINKS). Someone who can read the database cannot make a link.
+step and from a secret of the workers (PLAIT_SECRET_LINKS). Read access to the database is not enough to create a link.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Values that callers pass, checked where they are given: names, with the limits of the database, reasons, ids and iterables."""
+"""Checks of arguments that callers pass: names (with the database's length limits), reasons, ids and iterables."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -8,7 +8,7 @@ from plait.model.errors import InvalidArguments
 from plait.model.texts import is_storable, is_text, shown
 
 SIGNAL: Final = 180
-"""The step that waits for a signal has the name `signal …`, of at most 200 characters."""
+"""The maximum length of a signal's name. The step that waits for it is named `signal …`, and step names have at most 200 characters."""
 UPDATE: Final = 170
 VERSION: Final = 180
 STREAM: Final = 100

@@ -1,4 +1,4 @@
-"""Artifacts: payloads, results, step results and signals that are too large for a row are stored in an artifact store. The row has a reference.
+"""Artifacts: payloads, results, step results and signals that are too large for a row. They are stored in an artifact store, and the row has a reference:
 
     {"$artifact":{"sha256":"…","size":5242880}}
 
@@ -32,12 +32,12 @@ class _Reference(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def is_reference(text: str | None) -> TypeGuard[str]:
-    """Whether the text looks like a reference. The database decides whether it is one."""
+    """Whether the text has the form of a reference. Only the database can tell whether it refers to an artifact."""
     return text is not None and text.startswith(_BEGINS)
 
 
 def hash_in(text: str) -> str | None:
-    """The hash in a reference; None if it is not a valid one."""
+    """The hash in a reference; None if the text is not a valid reference."""
     try:
         return msgspec.json.decode(text, type=_Reference).what.sha256
     except msgspec.MsgspecError:
@@ -57,7 +57,7 @@ class Artifacts:
             raise TooLarge(f"{large}. Set PLAIT_ARTIFACTS to store larger values as artifacts", large.text) from None
         data = large.text.encode()
         if len(data) > self._most:
-            raise TooLarge(f"{large}, and the limit for artifacts is {self._most:,}", large.text) from None
+            raise TooLarge(f"{large}, and artifacts are limited to {self._most:,} bytes", large.text) from None
         sha256 = await asyncio.to_thread(_hash, data)
         artifact = await self._store.artifacts.register_artifact(
             job_id, kind, sha256=sha256, size=len(data), tenant_id=tenant_id
@@ -77,7 +77,7 @@ class Artifacts:
         """The bytes as they were stored; raises an error if they are missing or changed."""
         if self._objects is None:
             raise StorageFailed(
-                "this process has no artifact store: set PLAIT_ARTIFACTS to the value that is set where the job was enqueued"
+                "this process has no artifact store: set PLAIT_ARTIFACTS to the same value as in the process that stored the artifact"
             )
         data = await self._objects.get(name_of(row.id, row.tenant_id))
         if data is None:
@@ -90,7 +90,7 @@ class Artifacts:
 
 
 def _hash(data: bytes) -> str:
-    """Runs in a thread: hashing 64 MiB would block the event loop."""
+    """Hash the data. Called in a thread, because hashing 64 MiB would block the event loop."""
     return hashlib.sha256(data).hexdigest()
 
 

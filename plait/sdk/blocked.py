@@ -1,6 +1,6 @@
 """Whether a task waits only for other tasks of its handler: with `gather`, `wait`, `TaskGroup`, `as_completed`, `wait_for`, `shield`, or directly.
 
-asyncio tells only which future a task awaits. Its combinators are recognised by the type of that future, by its callbacks, or by the asyncio coroutine
+asyncio exposes only the future that a task awaits. Its combinators are recognised by the type of that future, by its callbacks, or by the asyncio coroutine
 that awaits it. Anything else, such as a socket, a queue, an event or a timer, may wake the task at any time, so the task is not blocked.
 """
 
@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Any, Final
 
 Mine = Callable[[Any], bool]
-"""Whether it is a task of the same handler."""
+"""Whether an object is a task of the same handler."""
 
 
 def _codes(*functions: Any) -> frozenset[CodeType]:
@@ -51,7 +51,7 @@ def _is_as_completed(code: CodeType) -> bool:
 
 
 def _stands_for(future: Any, mine: Mine) -> bool:
-    """Whether a future is a task of the handler, or wraps some."""
+    """Whether a future is a task of the handler, or wraps such tasks."""
     if mine(future):
         return True
     if isinstance(future, _GATHERING):

@@ -1,12 +1,12 @@
-"""The tasks of one durable handler: which branch of its code each task is, and whether any of them can make progress.
+"""The tasks of one durable handler: the branch of each task, and whether any branch can make progress.
 
 A branch is a task, named by the order of creation: `""` is the handler itself, `"2"` the second task that it created, `"2.1"` the first
-task that this one created. `gather`, `TaskGroup`, `wait_for` and similar functions create tasks through the loop's task factory, so they need no
+task that branch `"2"` created. `gather`, `TaskGroup`, `wait_for` and similar functions create tasks through the loop's task factory, so they need no
 special support. Code that runs inside a step belongs to that step, including the tasks it creates.
 
 A branch is awake while its own code can run, and blocked while it waits. Inside one of plait's operations it counts as blocked, because
-only the operation wakes it. After `SETTLED` turns of the loop in which no branch was awake, everything that follows from the last
-completion has happened: asyncio's callbacks (a finished task wakes the task that gathers it) take one turn each.
+only the operation wakes it. After `SETTLED` turns of the loop in which no branch was awake, all effects of the last completion
+have happened: asyncio's callbacks (a finished task wakes the task that gathers it) take one turn each.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from plait.sdk.context import Attempt
 from plait.store.workflows import StepKey
 
 SETTLED: Final = 8
-"""Turns of the loop: more than nested asyncio combinators need in practice."""
+"""The number of turns of the loop: more than nested asyncio combinators need in practice."""
 
 in_step: contextvars.ContextVar[Any] = contextvars.ContextVar("plait_in_step", default=None)
 """The step whose body is running here; None in the handler's own code."""
@@ -37,7 +37,7 @@ class Branch:
         self.unordered: tuple[Any, int] = (None, 0)
         """The last unordered collection from which this branch created tasks, and the number of its tasks before that."""
         self.inside: Any = None
-        """The plait operation that it is in."""
+        """The plait operation that the branch is executing."""
 
     def key(self, name: str, seq: int) -> StepKey:
         """The key of the next step with this name."""
@@ -57,7 +57,7 @@ class Branch:
 
 
 class Branches:
-    """`changed` is called when a branch ends."""
+    """The branches of a handler. `changed` is called when a branch ends."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self.main = Branch("", None)
@@ -116,7 +116,7 @@ class Branches:
         return bool(self._awake)
 
     def all_wait(self, waits: Callable[[Any], bool]) -> bool:
-        """Whether every branch is blocked by plait: in an operation that `waits`, or by a task of this handler that is."""
+        """Whether every branch is blocked: in an operation for which `waits` returns True, or by other tasks of this handler."""
         return all(
             waits(branch.inside) if branch.inside is not None else self._is_blocked(branch)
             for branch in (self.main, *self._of.values())
@@ -127,8 +127,8 @@ class Branches:
 
 
 def _number(parent: Branch, coroutine: Any) -> int:
-    """The number of a new task among its parent's tasks. `as_completed` iterates over its coroutines in no order; they are numbered in the order
-    of the list that it was given."""
+    """The number of a new task among its parent's tasks. `as_completed` iterates over its coroutines in no fixed order, so they are numbered by
+    their position in the list that was passed to it."""
     given = _given_to_as_completed()
     if given is None:
         parent.children += 1
@@ -155,7 +155,7 @@ def _given_to_as_completed() -> "list[Any] | tuple[Any, ...] | None":
 
 
 def follow_tasks(loop: asyncio.AbstractEventLoop, owner_of: Callable[..., Attempt | None]) -> Callable[[], None]:
-    """Register the tasks that handlers create on this loop; returns a function that undoes it. `owner_of`: the attempt whose code is running."""
+    """Track the tasks that handlers create on this loop. Returns a function that stops the tracking. `owner_of`: the attempt whose code is running."""
     before: Any = loop.get_task_factory()
 
     def create(

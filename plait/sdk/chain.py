@@ -15,7 +15,8 @@ from plait.store.new_jobs import NewJob
 
 
 async def enqueue_chain(app: App, subs: Sequence[Sub], tenant: str | UUID | None) -> list[Handle[Any]]:
-    """Enqueue all jobs or none. The previous job's result is a link's first argument, unless the link's own arguments already fill the signature."""
+    """Enqueue all jobs or none. Each job after the first gets the previous job's result as its first argument, unless its own arguments already
+    fill the signature."""
     tenant_id = await app.tenant_id(tenant)
     new: list[NewJob] = []
     jobs: list[Job[..., Any]] = []
@@ -51,10 +52,10 @@ async def enqueue_chain(app: App, subs: Sequence[Sub], tenant: str | UUID | None
 
 
 def _check_limit_key(job: Job[..., Any]) -> None:
-    """The limit key of a link cannot depend on a result that does not exist yet."""
+    """Raise InvalidArguments if the limit key depends on the previous job's result, which does not exist yet."""
     definition = job.definition
     of_result = callable(definition.limit_key) or definition.limit_key == definition.codec.parameters[0]
     if definition.limit_key is not None and job.given.limit_key is None and of_result:
         raise InvalidArguments(
-            f"{definition.name}: its limit key depends on the result of the previous job; set one with .options(limit_key=…)"
+            f"{definition.name}: the limit key depends on the result of the previous job: set it with .options(limit_key=…)"
         )

@@ -21,7 +21,7 @@ class Checkpoints(Batches[Checkpoint, bool]):
         return self.add(checkpoint)
 
     async def _save_steps(self, checkpoints: Sequence[Checkpoint]) -> list[bool]:
-        # All from one worker id, except briefly after the worker was declared lost and has registered again.
+        # All have the same worker id, except shortly after the worker was declared lost and registered again.
         positions: dict[int, list[int]] = {}
         for position, checkpoint in enumerate(checkpoints):
             positions.setdefault(checkpoint.lease.worker, []).append(position)

@@ -1,7 +1,7 @@
-"""Encode arguments and results as JSON and decode them, by the annotations of a job's function.
+"""Encode and decode arguments and results as JSON, according to the annotations of a job's function.
 
-A payload is an object with the arguments by name, so that people and other languages can write one. The handler always gets the
-decoded payload: the same on the first run, on a retry and on a replay. Values without an annotation are decoded as plain JSON: a
+A payload is an object with the arguments by name, so that people and other languages can write payloads. The handler always
+gets the decoded payload, so the first run, a retry and a replay see the same values. Values without an annotation are decoded as plain JSON: a
 date as text, a tuple as a list. An annotation that cannot be decoded is rejected when the job is defined.
 """
 
@@ -38,14 +38,14 @@ from plait.sdk.annotations import (
 )
 
 MAX_BYTES = 1024 * 1024
-"""The maximum size of a payload or result in a row. Larger ones are stored as artifacts, with a reference in the row."""
+"""The maximum size of a payload or result in a row. Larger values are stored as artifacts, with a reference in the row."""
 MOST_BYTES = 256 * 1024 * 1024
 """Larger values are rejected without further checks."""
 MAX_DEPTH = 200
-"""The maximum nesting of lists and objects. Whether Python can parse deeper nesting depends on the free space of its stack."""
+"""The maximum nesting of lists and objects. Whether Python can parse deeper nesting depends on the free stack space."""
 
 _PLAIN = (int, float, str, bool, type(None))
-"""Defaults that can be encoded in place of the function's own."""
+"""Types of defaults that the decoder can fill in. The function provides all others."""
 _REFUSED = (
     inspect.Parameter.VAR_POSITIONAL,
     inspect.Parameter.VAR_KEYWORD,
@@ -89,7 +89,7 @@ class Codec:
         self._types: _Types | None = None
 
     def encode_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-        """The payload of a call; an error if the arguments do not fit the signature."""
+        """The payload of a call. Raises InvalidArguments if the arguments do not fit the signature."""
         given = self._bind(args, kwargs)
         try:
             text = self._encode(given)
@@ -100,7 +100,7 @@ class Codec:
         return text
 
     def first_before(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-        """The name of the first parameter, if it can be filled in addition to these arguments; None if the function takes no more."""
+        """The name of the first parameter, if the function accepts a value for it before these arguments; otherwise None."""
         try:
             self._signature.bind(None, *args, **kwargs)
         except TypeError:
@@ -108,7 +108,7 @@ class Codec:
         return self._positional[0]
 
     def encode_rest(self, first: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-        """Encode all arguments of a call except the first, which is not known yet; an error if one of them does not fit."""
+        """Encode all arguments of a call except the first, which is not known yet. Raises InvalidArguments if one does not fit."""
         rest = dict(self._signature.bind(None, *args, **kwargs).arguments)
         del rest[first]
         text = self._encode(rest)
@@ -120,7 +120,7 @@ class Codec:
         return text
 
     def payload(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-        """The payload of arguments that were checked before: checks only that they can be bound and stored."""
+        """The payload of arguments that were already checked. Checks only that they can be bound and stored."""
         return self._encode(self._bind(args, kwargs))
 
     def _encode(self, given: dict[str, Any]) -> str:
@@ -130,7 +130,7 @@ class Codec:
         return encode(given, what=self._arguments)
 
     def _verify(self, given: dict[str, Any], text: str) -> None:
-        """Check that the decoded arguments equal the given ones."""
+        """Check that the decoded arguments equal the given arguments."""
         read = self._decode(text)
         for name in (self._types or self._resolve()).adapted:
             if name in given and (why := misread(given[name], getattr(read, name))) is not None:
@@ -148,7 +148,7 @@ class Codec:
             raise InvalidArguments(f"{self._name}: {error}") from None
 
     def decode_call(self, payload: str) -> dict[str, Any]:
-        """Decode the arguments of a payload, by name; an error if it does not fit the signature."""
+        """Decode the arguments of a payload, by name. Raises InvalidArguments if it does not fit the signature."""
         arguments = asdict(self._decode(payload))
         return {name: arguments[name] for name in msgspec.json.decode(payload)}
 
@@ -164,7 +164,7 @@ class Codec:
         return f"{self._name}: {said}"
 
     def decode_payload(self, payload: str) -> dict[str, Any]:
-        """Decode a stored payload into the function's arguments. An error here is not the caller's mistake, so it is an InvalidPayload."""
+        """Decode a stored payload into the function's arguments. Raises InvalidPayload, not InvalidArguments, because the error is not a caller's mistake."""
         types = self._types or self._resolve()
         try:
             arguments = asdict(types.arguments.decode(payload))
@@ -175,12 +175,12 @@ class Codec:
         return arguments
 
     def encode_result(self, value: Any) -> str | None:
-        """Encode a handler's result; an error if it has no JSON form or does not fit the annotation."""
+        """Encode a handler's result. Raises an error if it has no JSON form or does not fit the annotation."""
         types = self._types or self._resolve()
         if value is None and types.none_fits:
             return None
         if type(value) is types.plain_result and (type(value) is not str or len(value) < 1000):
-            with contextlib.suppress(Exception):  # a number too large, a lone surrogate: reported below
+            with contextlib.suppress(Exception):  # a large number or a lone surrogate: reported below
                 return _ENCODE(value).decode()
         return types.result.encode(value, what="the result")
 
@@ -194,7 +194,7 @@ class Codec:
         return bound.arguments[name]
 
     def check(self, *, early: bool = False) -> None:
-        """Raise an error if an annotation cannot be decoded. `early`: at decoration, when it may name something that is defined later."""
+        """Raise an error if an annotation cannot be decoded. `early`: at decoration, when it may use a name that is defined later."""
         if self._types is None:
             self._resolve(early=early)
 
@@ -247,7 +247,7 @@ class Codec:
 
 
 class _Result:
-    """The result of a function, by its annotation."""
+    """Encodes and decodes the result of a function, by its annotation."""
 
     def __init__(self, returned: Any, name: str) -> None:
         self._name = name
@@ -283,7 +283,7 @@ class _Result:
 
 
 class ResultCodec:
-    """The result of a step, a plain function, by its annotation. Raises an error if the annotation cannot be read or decoded."""
+    """Encodes and decodes the result of a step, which is a plain function, by its annotation. Raises an error if the annotation cannot be read or decoded."""
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         self._name = name
@@ -318,7 +318,7 @@ def _returned(function: Any) -> Any:
 
 
 def encode(value: Any, *, what: str) -> str:
-    """Encode as JSON text that Postgres and all readers accept, or raise an error. TooLarge carries the text, which may become an artifact."""
+    """Encode as JSON text that Postgres and all readers accept, or raise an error. TooLarge carries the text, so that it can be stored as an artifact."""
     try:
         text = _ENCODE(value)
     except RecursionError:
@@ -328,13 +328,13 @@ def encode(value: Any, *, what: str) -> str:
     if len(text) <= MAX_DEPTH and b"null" not in text:
         return text.decode()  # too short to fail the checks below
     if len(text) > MOST_BYTES:
-        raise NotSerializable(f"{what} cannot be stored: {len(text):,} bytes, more than {MOST_BYTES:,}")
+        raise NotSerializable(f"{what} cannot be stored: {len(text):,} bytes, the limit is {MOST_BYTES:,}")
     if len(text) > MAX_DEPTH and text.count(b"[") + text.count(b"{") > MAX_DEPTH and _nests_too_deeply(text):
         raise NotSerializable(f"{what} cannot be stored: nested deeper than {MAX_DEPTH}")
     if b"null" in text and _has_nan(value):
-        raise NotSerializable(f"{what} cannot be stored as JSON: JSON has no NaN and Infinity")
+        raise NotSerializable(f"{what} cannot be stored as JSON: JSON has no NaN or Infinity")
     if len(text) > MAX_BYTES:
-        raise TooLarge(f"{what} cannot be stored: {len(text):,} bytes, more than {MAX_BYTES:,}", text.decode())
+        raise TooLarge(f"{what} cannot be stored: {len(text):,} bytes, the limit is {MAX_BYTES:,}", text.decode())
     return text.decode()
 
 

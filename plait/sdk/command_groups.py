@@ -1,7 +1,7 @@
 """The commands of a Click or Typer application: converts their parameters to JSON Schemas and to command-line arguments.
 
-Click is not imported and its classes are not used, because Typer includes its own Click and older versions used the real one. This module
-reads the attributes that all of them have: commands with `params`, groups with `list_commands` and `get_command`. The application is inspected, never run.
+This module imports no Click classes, because current versions of Typer bundle their own Click and older versions use the real one. It
+reads only attributes that all versions have: commands with `params`, groups with `list_commands` and `get_command`. The application is inspected, never run.
 """
 
 import math
@@ -34,7 +34,7 @@ def commands_of(
     fixed: Mapping[str, Any],
     env: Sequence[str],
 ) -> list[Command]:
-    """All commands of the application that are not hidden, or `only` those."""
+    """All commands of the application that are not hidden, or exactly the commands in `only`."""
     if isinstance(argv, str):
         raise InvalidDefinition("argv must be a list of arguments, got a string")
     found = {command.key: command for command in _walk(_root(application), [], ())}
@@ -84,7 +84,7 @@ class _Found:
                 if param.name in properties:  # several flags for one value
                     said["enum"] = [*properties[param.name].get("enum", ()), *said.get("enum", ())]
                 properties[param.name] = said
-                # Without a group's own argument, the name of its command would be parsed as that argument.
+                # If a group's argument were omitted, the name of the command would be parsed as that argument.
                 if _is_required(param, env) or (_is_placed(param) and level is not self.levels[-1]):
                     required.append(param.name)
         schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
@@ -133,7 +133,8 @@ def _walk(command: Any, path: list[str], outer: tuple[_Level, ...], parent: Any 
 
 
 def _is_offered(param: Any, inner: set[str], key: str) -> bool:
-    """Skip options such as `--version`, which only end the program, and parameters that a nested command also has."""
+    """Whether a payload can set this parameter. False for options such as `--version`, which only exit the program, and for parameters
+    that a nested command also has."""
     wanted = (param.expose_value and not getattr(param, "hidden", False)) or param.required or _is_placed(param)
     if wanted and param.name in inner:
         if param.required or _is_placed(param):
@@ -143,7 +144,7 @@ def _is_offered(param: Any, inner: set[str], key: str) -> bool:
 
 
 def _is_placed(param: Any) -> bool:
-    """Whether it is a positional argument, which cannot be omitted before others."""
+    """Whether the parameter is positional. A positional argument that precedes others cannot be omitted."""
     return bool(param.param_type_name == "argument")
 
 
@@ -156,7 +157,7 @@ def _is_required(param: Any, env: Sequence[str]) -> bool:
 
 
 def _parameters(params: Sequence[Any]) -> list[Parameter]:
-    """How the parameters of one word are written: options first, then arguments."""
+    """The command-line form of the parameters of one level: options first, then arguments."""
     options: dict[str, Parameter] = {}
     places: list[tuple[str, int]] = []
     for param in params:
@@ -228,7 +229,7 @@ def _schema(param: Any, context: Any) -> dict[str, Any]:
 def _items(param: Any) -> list[dict[str, Any]]:
     """The schema of each of the `nargs` values."""
     described = getattr(param, "type_descriptor", None)
-    if described is not None:  # a Typer with its own types: annotations
+    if described is not None:  # a version of Typer that describes types by annotations
         annotation = described.annotation
         many = get_origin(annotation) in (list, tuple)
         kinds = get_args(annotation) if many else (annotation,)
@@ -272,7 +273,7 @@ def _of_click(kind: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A default as JSON; None if there is none, or if it is computed at call time."""
+    """A default as a JSON value; None if it does not exist, has no JSON form, or is computed at call time."""
     match value:
         case Enum():
             return str(value.value) if isinstance(value.value, str) else None

@@ -95,7 +95,7 @@ class CommandCodec(Codec):
         return found
 
     def decode_payload(self, payload: str) -> dict[str, Any]:
-        if is_reference(payload):  # it would fit many schemas
+        if is_reference(payload):  # a reference would fit many schemas
             raise InvalidPayload(f"{self._name}: the payload refers to an artifact that this job does not have")
         try:
             return {"payload": self.decode_call(payload)}
@@ -157,13 +157,13 @@ class _Execution:
             process.stdin.write(json.dumps({"argv": self._argv, "env": self._env}).encode() + b"\n")
             code = await asyncio.shield(ending)
         finally:
-            process.stdin.close()  # ends remaining processes, and waits for them
+            process.stdin.close()  # the warden ends the remaining processes, and waits for them
             await asyncio.shield(ending)
         self._report()
         if code != 0:
             said = self._text("stderr").strip()[-1000:]
             raise CommandFailed(
-                f"it exited with {code}" + (f": {said}" if said else ""), pid=process.pid, exit_code=code
+                f"the command exited with code {code}" + (f": {said}" if said else ""), pid=process.pid, exit_code=code
             )
         return {"exit_code": 0, "stdout": self._text("stdout"), "stderr": self._text("stderr")}
 

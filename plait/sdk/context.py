@@ -42,7 +42,7 @@ class Stream(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Current:
-    """The running attempt. `deadline` is on the monotonic clock, in seconds: when the handler must have finished."""
+    """The running attempt. `deadline` is the time by which the handler must have finished, in seconds of the monotonic clock."""
 
     job_id: UUID
     attempt: int
@@ -69,7 +69,7 @@ class Current:
 
     @property
     def trace_id(self) -> str:
-        """The W3C Trace Context trace id: that of the trace in which the job was enqueued, or a new one."""
+        """The W3C trace id: the id of the trace in which the job was enqueued, or a new id."""
         return trace_of(self.job_id, self.correlation_id).trace_id
 
     @property
@@ -93,7 +93,7 @@ class Current:
         return self.stopping()
 
     def progress(self, done: float | None = None, total: float | None = None, message: str | None = None) -> None:
-        """Report progress. Cheap: the worker sends the latest value a few times per second."""
+        """Report progress. This call is cheap: the worker sends the latest value a few times per second."""
         given: dict[str, Any] = {}
         for name, value in (("done", done), ("total", total)):
             if value is not None:
@@ -107,7 +107,7 @@ class Current:
         self.report(given)
 
     def info(self, **values: Any) -> None:
-        """Report values by name. In a workflow they are merged upwards: numbers of children are added up, and a parent's own keys take precedence. Cheap, like
+        """Report values by name. In a workflow they are merged upwards: numbers of children are added up, and a parent's own keys take precedence. As cheap as
         `progress()`. Read them with `handle.tree_info()`."""
         for name, value in values.items():
             if not isinstance(value, str | int | float | None) or (
@@ -118,7 +118,7 @@ class Current:
 
     def state(self, value: Any) -> None:
         """Set the job's state, which others read with `handle.state()`: any JSON value of at most 64 KiB. It is kept until this or a later
-        attempt sets it again, even after the job has ended. Cheap, like `progress()`; readers may miss intermediate values."""
+        attempt sets it again, even after the job has ended. As cheap as `progress()`; readers may miss intermediate values."""
         text = encode(value, what="the job's state")
         if len(text.encode()) > MAX_STATE:
             raise InvalidArguments(
@@ -187,7 +187,7 @@ tell_with_each_line(_about)
 
 def ended(job_id: object, attempt: int) -> str:
     """The error for code that outlives its handler."""
-    return f"attempt {attempt} of job {job_id} has ended: code that outlives its handler can no longer write for it"
+    return f"attempt {attempt} of job {job_id} has ended: code that outlives its handler cannot write to the job"
 
 
 class _Copy:
@@ -214,5 +214,5 @@ os.register_at_fork(after_in_child=_in_copy)
 
 
 def set_attempt(attempt: Attempt) -> None:
-    """For the worker: called in the context that the handler will run in."""
+    """Set the running attempt. The worker calls this in the context that the handler will run in."""
     _attempt.set(attempt)

@@ -19,7 +19,7 @@ Isolation = Literal["loop", "thread", "process"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """`isolation` is where the handler runs: on the event loop (async def), in a thread (def), or in a process that can be killed."""
+    """A job definition. `isolation` is where the handler runs: on the event loop (async def), in a thread (def), or in a process that can be killed."""
 
     name: str
     function: Callable[..., Any] = field(repr=False)
@@ -29,35 +29,35 @@ class Definition:
     priority: int
     max_attempts: int
     retries: int | None
-    """As given. None if the definition does not set it; a sub-job then inherits its parent's."""
+    """The `retries` option; None if it is not set. A sub-job then inherits its parent's retries."""
     timeout_s: float
     backoff: Backoff
     limits: Limits
     limit_key: str | Callable[..., str] | None
     children: Children
     command: Command | None = field(default=None, repr=False)
-    """The command that it runs; None for a function."""
+    """The command that the job runs; None if its handler is a function."""
     nodes: NodePolicy | None = None
     """The policy of a node job."""
     connector: bool = False
-    """Whether it is one of plait's connectors."""
+    """Whether this is the definition of one of plait's connectors."""
     search_keys: tuple[str, ...] | None = None
     """Payload keys and paths that jobs can be searched by; None if the code does not set them."""
     sensitive: tuple[str, ...] | None = None
-    """Fields that are hidden from viewers and operators: names, or ends of paths."""
+    """Fields that are hidden from viewers and operators, given by name or by the end of their path."""
     cancel_grace_s: float | None = None
     """How long its handlers may clean up after a cancellation. None: they end immediately."""
     deadline_s: float | None = None
     """The deadline of the whole job, including waits and retries; None: no deadline."""
     defaults: str = field(init=False, repr=False, default="")
-    """The settings that an enqueue needs while no worker has registered the definition, as JSON."""
+    """The settings, as JSON, that an enqueue uses until a worker has registered the definition."""
 
     def __post_init__(self) -> None:
         said = {"queue": self.queue, "priority": self.priority, "max_attempts": self.max_attempts}
         object.__setattr__(self, "defaults", msgspec.json.encode(said).decode())
 
     def row(self) -> dict[str, Any]:
-        """The database's form of the definition, for `plait.define`. The process that registers it must be able to decode its payloads."""
+        """The definition as a row for `plait.define`. Raises InvalidDefinition if this process could not decode its payloads."""
         self.codec.check()
         limits = self.limits
         return {
@@ -136,7 +136,7 @@ class JobOptions(TypedDict, total=False):
     retries: int | None
     """n retries allow n + 1 attempts. Default: 4; for a sub-job, its parent's value."""
     timeout: float | str
-    """Time limit of one attempt; a durable wait starts it again. Default: one hour."""
+    """Time limit of one attempt. It restarts after a durable wait. Default: one hour."""
     backoff: Backoff | None
     """Exponential backoff between attempts. Default: `Backoff()`."""
     max_running: int | None
@@ -144,7 +144,7 @@ class JobOptions(TypedDict, total=False):
     rate: Rate | None
     """Rate limit over all workers. Default: none."""
     key: str | Callable[..., str] | None
-    """The argument, or a function of the arguments, whose value is the limit key of the per-key limits (`key_…`)."""
+    """The limit key for the per-key limits (`key_…`): the name of an argument, or a function of the arguments."""
     key_max_running: int | None
     """Concurrency limit of each limit key. Default: none."""
     key_rate: Rate | None
@@ -152,15 +152,15 @@ class JobOptions(TypedDict, total=False):
     isolation: Literal["process"] | None
     """`"process"` runs the handler in a separate process, which a timeout can kill. Default: on the event loop (`async def`) or in a thread."""
     child_mode: ChildMode
-    """The children that it spawns run `"concurrent"`, or `"serial"`: one at a time. Default: `"concurrent"`."""
+    """How spawned children run: `"concurrent"`, or `"serial"` (one at a time). Default: `"concurrent"`."""
     on_child_failure: OnChildFailure
-    """After a child has failed, the other children `"continue"`, or `"stop"`: those that have not started are canceled. Default: `"continue"`."""
+    """After a child fails, `"continue"` runs the other children, and `"stop"` cancels those that have not started. Default: `"continue"`."""
     allow_nested: bool
     """Whether its children may spawn children. Default: True."""
     cancel_on_parent_failure: bool
-    """Whether running children are canceled too when the job fails. Default: False."""
+    """Whether running children are also canceled when the job fails. Default: False."""
     search_keys: Sequence[str] | None
-    """Arguments, or paths in them, that jobs can be searched by, with an index."""
+    """Arguments, or paths within arguments, to index for searches."""
     sensitive: Sequence[str] | None
     """Fields that are hidden from viewers and operators."""
     deadline: float | str | None
@@ -219,10 +219,10 @@ def define(
         raise InvalidDefinition(f"job {name}: retries must be a whole number between 0 and 9999, got {shown(retries)}")
     timeout_s = seconds(timeout, what=f"job {name}: timeout")
     if timeout_s <= 0:
-        raise InvalidDefinition(f"job {name}: timeout must be more than 0")
+        raise InvalidDefinition(f"job {name}: timeout must be more than 0, got {shown(timeout)}")
     deadline_s = None if deadline is None else seconds(deadline, what=f"job {name}: deadline")
     if deadline_s == 0:
-        raise InvalidDefinition(f"job {name}: deadline must be more than 0")
+        raise InvalidDefinition(f"job {name}: deadline must be more than 0, got {shown(deadline)}")
     if backoff is not None and not isinstance(backoff, Backoff):
         example = f"base={backoff!r}" if isinstance(backoff, str) and len(backoff) < 20 else "base='1s'"
         raise InvalidDefinition(
@@ -232,7 +232,7 @@ def define(
     if cancel_grace_s is not None and cancel_grace_s <= 0:
         raise InvalidDefinition(f"job {name}: cancel_grace must be more than 0, got {shown(cancel_grace)}")
     if cancel_grace_s is not None and isolation:
-        raise InvalidDefinition(f"job {name}: cancel_grace must be omitted with isolation, got {shown(isolation)}")
+        raise InvalidDefinition(f"job {name}: cancel_grace is not supported with isolation={shown(isolation)}")
     if cancel_grace_s is not None and not inspect.iscoroutinefunction(function):
         raise InvalidDefinition(f"job {name}: cancel_grace requires an `async def` function, got a `def` function")
     codec = Codec(function, name)
@@ -303,6 +303,6 @@ def _checked_keys(name: str, codec: Codec, keys: Sequence[str] | None) -> tuple[
     for key in keys:
         if key.split(".")[0] not in codec.parameters:
             raise InvalidDefinition(
-                f"job {name}: each of search_keys must begin with the name of a parameter, got {shown(key)}"
+                f"job {name}: each search key must begin with the name of a parameter, got {shown(key)}"
             )
     return tuple(keys)

@@ -4,8 +4,8 @@ A link of a chain is stored before the result that it will receive exists. Its p
 
     {"$previous":"numbers","factor":10}
 
-No handler has an argument with this name, so only such payloads cost a query. The marker is replaced only if the job waited for another job; otherwise the
-payload does not fit the signature and is an error.
+No handler can have a parameter named `$previous`, so only the payloads of links cost a query. The marker is replaced only if the job waited for another
+job. Otherwise the payload does not fit the signature, and the job fails.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ _BEGINS = f'{{"{_NAME}":'
 
 
 def link_payload(codec: Codec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-    """The payload of a job that gets another job's result as its first argument; None if the signature takes no further argument."""
+    """The payload of a job that gets another job's result as its first argument; None if the function accepts no further argument."""
     first = codec.first_before(args, kwargs)
     if first is None:
         return None
@@ -83,7 +83,7 @@ def dependencies_sync() -> list[Result[Any]]:
 
 
 async def _whole(artifacts: Artifacts, row: DependencyRow, tenant_id: UUID) -> str | None:
-    """Its result; the artifact's content if it was too large for a row."""
+    """The result of a dependency, read from its artifact if it was too large for a row."""
     if not is_reference(row.result):
         return row.result
     return await artifacts.resolve(row.result, job_id=row.job_id, tenant_id=tenant_id, kind="result")

@@ -1,14 +1,14 @@
 """Enqueues of one process: concurrent calls share one statement, and each returns after its commit.
 
-Calls that arrive during a statement are batched for the next one, so a single caller is not delayed and many callers share one
-round trip. Enqueues in a caller's own transaction do not come through here.
+Calls that arrive during a statement are batched for the next statement, so a single caller is not delayed and many callers share one
+round trip. Enqueues in a caller's own transaction do not use this module.
 
-A user's open transaction can lock a key, a quota or a job that an enqueue needs. The owner of that transaction may wait for us at the
-same time, so we must not wait for it: jobs that may have to wait have a separate lane, a statement waits 10 ms at most, and a blocked
-job is parked and retried beside the lanes, until `MAX_WAIT_S` have passed. Then its caller gets `Busy`.
+A user's open transaction can lock a key, a quota or a job that an enqueue needs. That transaction may in turn be waiting for this
+process, so a statement waits at most 10 ms for a lock. Jobs that may have to wait have a separate lane. A blocked job is parked, and
+is retried outside the lanes for `MAX_WAIT_S`. Then its caller gets `Busy`.
 
-A lost reply is neither success nor failure (T111). Ids are generated here, so the same statement can be sent again, and jobs that are
-already stored are left unchanged.
+If a reply is lost, it is unknown whether the statement succeeded (T111). Ids are generated here, so the same statement can be sent
+again, and jobs that are already stored are left unchanged.
 """
 
 import asyncio
@@ -30,16 +30,16 @@ MAX_SPECIAL = 10_000
 PAUSES_S = (0.05, 0.25, 1.0)
 """Delays before each repetition of a statement whose reply was lost."""
 PATIENCE_S = 5.0
-"""No repetition begins after this time, except the first: a statement on a dead connection fails only after a long time."""
+"""No repetition begins after this time, except the first: a statement on a dead connection may take longer than this to fail."""
 TRANSIENT = frozenset({"40001", "40P01", "55P03", "23505"})
-"""Serialization failure, deadlock, lock timeout: the server rolled everything back, so the statement can be retried."""
+"""Serialization failure, deadlock, lock timeout, unique violation: the server rolled everything back, so the statement can be retried."""
 MAX_WAIT_S = MAX_WAIT_MS / 1000
 """How long a job waits for a lock of another open transaction."""
 LANE_WAIT_MS = 10
 """How long one blocked job may delay a statement with many jobs."""
 PARKED_PAUSE_S = 0.1
 MAX_RETRIES = 2
-"""How many parked jobs are retried at the same time. The other connections are left to jobs that are not blocked."""
+"""How many parked jobs are retried at the same time. This leaves connections for jobs that are not blocked."""
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ class _Waiting:
     since: float = field(default_factory=time.monotonic)
 
     def needs(self) -> Hashable:
-        """The key or dependency that another transaction can lock, besides its tenant's quota."""
+        """The keys and dependencies that another transaction can lock, apart from the tenant's quota."""
         job = self.job
         return job.tenant_id, job.definition, job.dedupe_key, job.idempotency_key, job.after
 
@@ -64,17 +64,17 @@ class Enqueuer:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lanes: dict[bool, list[_Waiting]] = {False: [], True: []}
-        """Lanes, by whether their jobs may have to wait for other transactions."""
+        """Two lanes: True has the jobs that may have to wait for other transactions."""
         self._flushers: dict[bool, asyncio.Task[None]] = {}
         self._special: set[tuple[str, UUID | None]] = set()
-        """Definitions and tenants whose jobs could not use the fast path. Their jobs no longer try it."""
+        """Definitions and tenants whose jobs could not use the fast path. Their later jobs do not try it again."""
         self._parked: dict[Hashable, list[_Waiting]] = {}
-        """Parked jobs, by the thing that another transaction locks: their key or dependency, or the id of the tenant whose quota is locked."""
+        """Parked jobs, by the locked object: their key or dependency, or the id of the tenant whose quota is locked."""
         self._parkings: set[asyncio.Task[None]] = set()
         self._retries = asyncio.Semaphore(MAX_RETRIES)
 
     async def enqueue(self, job: NewJob) -> UUID:
-        """The id of the job: its own, or that of the existing job with its key. Raises `Busy` if another open transaction locks the key,
+        """Enqueue a job. Returns its id, or the id of the existing job with its key. Raises `Busy` if another open transaction locks the key,
         the quota or a dependency of this job for too long."""
         waiting = _Waiting(job, asyncio.get_running_loop().create_future())
         held = self._parked and [key for key in (job.tenant_id, waiting.needs()) if key in self._parked]
@@ -85,17 +85,17 @@ class Enqueuer:
             self._lanes[lane].append(waiting)
             if lane not in self._flushers:
                 self._flushers[lane] = asyncio.get_running_loop().create_task(self._flush(lane))
-        # If the caller is canceled before the statement is sent, its job is dropped; later, the job may be stored.
+        # If the caller is canceled before the statement is sent, its job is dropped. After that, the job may still be stored.
         return await waiting.future
 
     async def enqueue_many(self, parts: Iterator[list[NewJob]]) -> None:
-        """Enqueue all jobs or, if this raises, none. Each part is encoded while the previous one is stored. Not for jobs with keys."""
+        """Enqueue all jobs, or none if this raises an error. Each part is encoded while the previous one is stored. The jobs must have no keys."""
         made: list[list[NewJob]] = []
         size = 0
 
         def each() -> Iterator[list[NewJob]]:
             nonlocal size
-            yield from list(made)  # when it is sent again
+            yield from list(made)  # if the statement is sent again
             for part in parts:
                 size += sum(len(job.payload) for job in part)
                 if size > MAX_TOTAL:
@@ -108,7 +108,7 @@ class Enqueuer:
         await _surely(lambda: patiently(lambda: self._store.jobs.enqueue_parts(each()), MAX_WAIT_S))
 
     async def close(self) -> None:
-        """Return when pending callers have their answers."""
+        """Wait until all pending calls are answered."""
         while tasks := {*self._flushers.values(), *self._parkings}:
             await asyncio.wait(tasks)
 
@@ -139,7 +139,7 @@ class Enqueuer:
         """Answer all callers, except those whose jobs are parked."""
         while busy := await self._try(batch, LANE_WAIT_MS):
             blocked = [one for one in batch if busy.detail in (str(one.job.id), str(one.job.tenant_id))]
-            if not blocked and len(batch) > 1:  # it is not known which one: split the batch
+            if not blocked and len(batch) > 1:  # the blocked job is unknown: split the batch
                 await self._send(batch[: len(batch) // 2])
                 batch = batch[len(batch) // 2 :]
                 continue
@@ -148,7 +148,7 @@ class Enqueuer:
             batch = [one for one in batch if one not in blocked] if blocked else []
 
     async def _try(self, batch: list[_Waiting], wait_ms: int) -> Busy | None:
-        """Answer all callers, unless a lock of another transaction blocks one."""
+        """Answer all callers. Returns Busy instead if another transaction's lock blocks one of the jobs."""
         batch = [one for one in batch if not one.future.done()]
         if not batch:
             return None
@@ -160,7 +160,7 @@ class Enqueuer:
             if len(batch) == 1 or isinstance(error, DatabaseUnreachable):
                 for one in batch:
                     one.fail(error)
-            else:  # one of them caused it: split the batch until it is alone
+            else:  # one job caused the error: split the batch to isolate it
                 await self._send(batch[: len(batch) // 2])
                 await self._send(batch[len(batch) // 2 :])
         except BaseException:
@@ -183,7 +183,7 @@ class Enqueuer:
             self._parked[held].append(one)
 
     async def _retry(self, held: Hashable) -> None:
-        """Retry the jobs that wait for one lock, until they have it."""
+        """Retry the jobs that wait for one lock until all of them are answered."""
         try:
             while parked := [one for one in self._parked[held] if not one.future.done()]:
                 self._parked[held] = parked
@@ -201,7 +201,7 @@ class Enqueuer:
 
 
 async def _surely(store: Callable[[], Awaitable[T]]) -> T:
-    """Store it, and repeat while it is unknown whether it was stored."""
+    """Run a statement, and repeat it while it is unknown whether it succeeded."""
     began = time.monotonic()
     for tried, pause in enumerate(PAUSES_S):
         try:

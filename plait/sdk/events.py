@@ -24,7 +24,7 @@ class App(Protocol):
 
 
 class NewEvent:
-    """A new event, validated when it is created, so that a mistake is reported to its caller."""
+    """A new event. It is validated when it is created, so that the caller gets the error."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The public interface: everything that `plait` exports, each name once. Everything else may change."""
+"""The public interface: every name that `plait` exports. Other names may change without notice."""
 
 from plait.model.errors import Busy as Busy
 from plait.model.errors import DatabaseUnreachable as DatabaseUnreachable

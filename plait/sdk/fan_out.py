@@ -32,7 +32,7 @@ from plait.store.workflows import PAGE_BYTES, ChildOutcome, NewFanOut, Suspensio
 PAGE = 2000
 """The maximum number of results in a page; PAGE_BYTES limits their size."""
 MAX_FAILURES = 1000
-"""The maximum number of failures that the error of a stream lists, so that it does not hold all of them."""
+"""The maximum number of failures that the error of a stream lists. It limits the memory that the error uses."""
 BREATH = 1000
 """After this many sub-jobs are created, other tasks on the loop may run."""
 
@@ -90,10 +90,10 @@ async def fan_out_stream(
     cancel_on_parent_failure: bool = False,
     nested: bool = True,
 ) -> AsyncIterator[Result[Any]]:
-    """Like `fan_out`, one result at a time, in the order in which sub-jobs end. The order is recorded: a replay sees the same.
+    """Like `fan_out`, but yields one result at a time, in the order in which sub-jobs end. The order is recorded, so a replay sees the same order.
 
-    Default strategy: `collect_all()`, so each result has its own status. Memory holds one page of 8 MB. Each time the job resumes, it reads
-    the stream from its start. Therefore it does not resume for every result, but each time the number of results has grown by a quarter.
+    Default strategy: `collect_all()`, so each result has its own status. At most one page of 8 MB is held in memory. Each time the job
+    resumes, it reads the stream from its start. Therefore it resumes only when the number of results has grown by a quarter, not for every result.
     """
     given = Options(queue=queue, priority=priority, retries=retries, timeout=sub_timeout)
     opened = await _open(
@@ -291,7 +291,7 @@ async def _read(owner: Durable, given: Options, subs: Iterable[Sub], *, keep: bo
     for asked in subs:
         if not isinstance(asked, Sub):
             raise InvalidArguments(f"fan_out arguments must be sub(job, …), got {type(asked).__name__}")
-        key = (id(asked.job), id(asked.options))  # not reused meanwhile: the kind references both objects
+        key = (id(asked.job), id(asked.options))  # these ids are not reused, because the kind references both objects
         kind = kinds.get(key) or kinds.setdefault(key, SubKind(owner, asked, given))
         large: TooLarge | None = None
         try:

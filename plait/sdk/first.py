@@ -1,4 +1,4 @@
-"""`first`: the first of several waits that ends; the others are canceled."""
+"""`first`: wait until one of several waits ends, and cancel the others."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -22,10 +22,10 @@ class First:
 
 
 async def first(*waits: Awaitable[Any], **named: Awaitable[Any]) -> First:
-    """Wait for the first of these to end: signals, sleeps, fan-outs, jobs, or any other awaitable. If it raises an error, so does this call.
+    """Wait until the first of several awaitables ends: signals, sleeps, fan-outs, jobs or others. If it raises an error, this call raises it too.
 
     The others are canceled: a branch receives CancelledError, and the sub-jobs of a fan-out are canceled too (unless it was opened with
-    `cancel_remaining=False`). Returns when they have ended. A replay has the same winner.
+    `cancel_remaining=False`). Returns after they have ended. A replay has the same winner.
     """
     given = [*waits, *named.values()]
     if not given:

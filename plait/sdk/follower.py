@@ -1,6 +1,6 @@
-"""Following jobs: all followers in this process share one query, sent at most every `FIRST_S`, and less often while nothing changes.
+"""Follow jobs. All followers in this process share one query, which is sent at most every `FIRST_S`, and less often while nothing changes.
 
-Nothing is read ahead of a reader: a slow reader holds no items in memory and does not delay others.
+Items are not prefetched for a reader: a slow reader holds no items in memory and does not delay others.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ class Follower:
         self._waiting[future] = Following(job_id, tenant_id, subject, after)
         self._arrived.set()
         if self._poller is None:
-            # In an empty context: a handler may follow another job.
+            # Use an empty context, because a handler may follow another job.
             self._poller = contextvars.Context().run(loop.create_task, self._poll())
         try:
             news = await future

@@ -31,10 +31,11 @@ TREE_PAGE = 10_000
 
 
 class Handle(LiveHandle, Generic[R]):
-    """An enqueued job: wait for its result, cancel it, send it signals. `id` is the job's id. `deduplicated`: another job already had the given
+    """A handle to an enqueued job: wait for its result, cancel it, send it signals. `id` is the job's id. `deduplicated`: another job already had the given
     key, and this handle refers to that job.
 
-    It uses the app's own connections: a job enqueued with `conn=` is visible to it after the commit. All methods raise NotFound if there is no such job.
+    A handle uses the app's own connections, so it sees a job enqueued with `conn=` only after the commit. All methods raise NotFound if the job does not
+    exist.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class Handle(LiveHandle, Generic[R]):
         return await jobs.cancel(self.id, tenant_id=await self._tenant_id(), reason=reason)
 
     async def retry(self, *, drop_steps: bool = False) -> Status:
-        """Retry a final job; its attempts count from zero again. A succeeded job cannot be retried: IllegalMove. A durable function resumes after its last
+        """Retry a final job; its attempts count from zero again. Raises IllegalMove for a succeeded job. A durable function resumes after its last
         successful step, or restarts from the beginning with `drop_steps`."""
         jobs = (await self._app.store()).jobs
         return await jobs.retry(self.id, tenant_id=await self._tenant_id(), drop_steps=drop_steps)
@@ -82,7 +83,7 @@ class Handle(LiveHandle, Generic[R]):
         return await (await self._app.store()).jobs.retry_tree(self.id, tenant_id=await self._tenant_id())
 
     async def tree(self) -> list[NodeRow]:
-        """All jobs of the workflow: its root, then by fan-out and index."""
+        """All jobs of the workflow: the root, then the others by fan-out and index."""
         jobs, tenant_id = (await self._app.store()).jobs, await self._tenant_id()
         nodes = page = await jobs.job_tree(self.id, tenant_id=tenant_id)
         while len(page) == TREE_PAGE:

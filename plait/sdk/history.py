@@ -1,4 +1,4 @@
-"""The recorded history of a durable function: its steps by branch, and the order in which their ends reached the handler.
+"""The recorded history of a durable function: its steps by branch, and the order in which their ends were delivered to the handler.
 
 The handler must call the same steps in each branch in every run. Branches may overtake each other: only the order within one branch is compared. Ends are
 delivered in the recorded order, so that a race always has the same winner.
@@ -22,12 +22,12 @@ NESTED = "/"
 Key = tuple[str, str, int]
 Values = Callable[[StepRow], Awaitable["dict[Key, str] | None"]]
 PAGES = 2
-"""The number of pages of values to hold: branches may be at different places in the history."""
+"""The number of pages of values to hold in memory. There are several because branches may be at different places in the history."""
 
 
 class History:
     def __init__(self, rows: Iterable[StepRow] = (), more: Values | None = None) -> None:
-        """`more` loads values that were omitted from the rows, for one step and those after it."""
+        """`more` loads values that were omitted from the rows, for one step and the steps after it."""
         self._rows: dict[Key, StepRow] = {}
         self._left: dict[str, dict[Key, StepRow]] = {}
         """Steps that this run has not called yet, by branch, in the order in which they were called before."""
@@ -56,14 +56,14 @@ class History:
 
     @property
     def replaying(self) -> bool:
-        """Whether the handler has not yet reached its last recorded position. New steps wait until it has: an end that is still to be delivered
+        """Whether the handler has not yet reached its last recorded position. New steps wait until it has: an undelivered end
         may have canceled them in the last run."""
         if not self._ended and not self.pending and not any(self._left.values()):
             self._ended = True
         return not self._ended
 
     async def whole(self, row: StepRow) -> StepRow | None:
-        """The row with its omitted value; None if the lease is lost. A value is held until it is used, or until enough newer pages are loaded."""
+        """The row with its omitted value; None if the lease is lost. A value is held until it is used, or until newer pages replace its page."""
         key = (row.branch, row.name, row.occurrence)
         page = next((page for page in self._pages if key in page), None)
         if page is None:
@@ -75,18 +75,18 @@ class History:
         return replace(row, value=page.pop(key, None), left_out=False)
 
     def end(self) -> None:
-        """The replay is over."""
+        """End the replay."""
         self._ended = True
 
     def left(self, branch: str) -> bool:
-        """Whether this branch got further in an earlier run than it is now."""
+        """Whether this branch has recorded steps that this run has not called yet."""
         return bool(self._left.get(branch))
 
     def has(self, branch: str, name: str) -> bool:
         return (branch, name, 1) in self._left.get(branch, ())
 
     def take(self, key: StepKey, kind: StepKind) -> StepRow | None:
-        """The recorded row of a step that is called now; None if it is new. Deadlines have no order among the steps of their branch."""
+        """The recorded row of a step that is called now; None if it is new. Deadlines may be set in any order relative to the steps of their branch."""
         if not self._rows:
             return None
         full = (key.branch, key.name, key.occurrence)

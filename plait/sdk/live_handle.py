@@ -95,7 +95,7 @@ class LiveHandle:
         type: Any = Any,  # noqa: A002 - reads well where it is used
     ) -> Any:
         """Send the job an update and wait for its reply: `wait_for_update(name)` receives it and calls `reply(…)`. Raises UpdateRejected with the
-        validator's error, or if the job ends first; TimeoutError if there is no reply in time. The job may still process the update then."""
+        validator's error, or if the job ends first; TimeoutError if there is no reply in time. After a timeout, the job may still process the update."""
         check_update_name(name)
         timeout_s = seconds(timeout, what="timeout")
         update_id, decoder = new_id(), decoder_of(type)
@@ -134,7 +134,7 @@ class LiveHandle:
                 return await self._state(wait_for, decoder_of(type))
         except TimeoutError:
             if limit.expired():
-                raise TimeoutError(f"job {self.id} did not reach that state within {timeout_s:g} s") from None
+                raise TimeoutError(f"job {self.id} did not reach the expected state within {timeout_s:g} s") from None
             raise
 
     async def _state(self, wait_for: Any, decoder: msgspec.json.Decoder[Any]) -> Any:
@@ -156,12 +156,12 @@ class LiveHandle:
                 raise StateNotReached(f"job {self.id} is {news.status}; its last state was {shown(value)}")
 
     def stream(self, name: str, *, after: int = 0, type: Any = Any) -> AsyncIterator[Any]:  # noqa: A002 - reads well where it is used
-        """The items that the job writes to a stream, from the first one, as they arrive: `async for x in handle.stream("tokens")`. The loop ends when
+        """The items that the job writes to a stream, from the first item, as they arrive: `async for x in handle.stream("tokens")`. The loop ends when
         the stream is closed or the job is final. `after`: the number of items to skip. `type` validates and decodes each item."""
         return _values(self.stream_items(name, after=after, type=type))
 
     def stream_items(self, name: str, *, after: int = 0, type: Any = Any) -> AsyncIterator[tuple[int, Any]]:  # noqa: A002 - reads well where it is used
-        """Like `stream`, with the number of each item, from which a reader can continue (`after`)."""
+        """Like `stream`, but also yields the number of each item. Pass the last number as `after` to continue from there."""
         check_stream_name(name)
         _check_position(after)
         return self._items(name, after, decoder_of(type))
@@ -172,10 +172,10 @@ class LiveHandle:
             try:
                 yield number, decoder.decode(item)
             except msgspec.ValidationError as error:
-                raise InvalidResult(f"an item of the stream {name!r} does not fit: {error}") from None
+                raise InvalidResult(f"an item of the stream {name!r} does not match the type: {error}") from None
 
     async def stream_token(self, ttl: float | str | timedelta = "1h") -> str:
-        """A token for `GET /jobs/{id}/streams/{name}` of the HTTP API: it allows reading this job's streams and nothing else. For browsers."""
+        """A token for browsers, for `GET /jobs/{id}/streams/{name}` of the HTTP API. It allows reading this job's streams and nothing else."""
         token, streams = new_token(), (await self._app.store()).streams
         lasts = timedelta(seconds=seconds(ttl, what="ttl"))
         await streams.open_stream(self.id, hash=hash_of(token), ttl=lasts, tenant_id=await self._tenant_id())
@@ -228,7 +228,7 @@ class _Reply(msgspec.Struct):
 
 
 def _signal_id(job_id: UUID, given: object) -> UUID:
-    """A signal's id. Text is unique within the job."""
+    """A signal's id. The same text gives different ids for different jobs."""
     match given:
         case None:
             return new_id()

@@ -7,8 +7,8 @@
     async def publish(nodes: Nodes[int], table: str) -> str: ...          # on the leader
 
 A node job is a fan-out whose children are pinned to nodes and whose parent is pinned to the leader. The database creates the children
-and decides when they are done. This module makes the two definitions, and passes the nodes' results to the leader's handler. The nodes' part
-is a job like any other: it returns, or raises RetryLater, PermanentError or Skip.
+and decides when they are done. This module creates the two definitions, and passes the nodes' results to the leader's handler. The part that
+runs on nodes is an ordinary job: it returns, or raises RetryLater, PermanentError or Skip.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ class NodeOptions(PartOptions, total=False):
     """The options of a node job, in addition to `name`, `queue`, `priority`, `retries`, `timeout` and `backoff`, which are the same as for `@app.job`."""
 
     quorum: int | Literal["majority", "all"]
-    """How many nodes must have finished before the leader acts. Default: `"majority"`."""
+    """Number of nodes that must finish before the leader acts. Default: `"majority"`."""
     quorum_timeout: float | str
     """Time after which the job is decided without a quorum. Default: 10 seconds."""
     on_timeout: OnTimeout
@@ -79,12 +79,12 @@ class NodeResult(Generic[T]):
 
     @property
     def ok(self) -> bool:
-        """Whether the node succeeded or skipped."""
+        """Whether the job succeeded or was skipped on this node."""
         return self.status in (Status.SUCCEEDED, Status.SKIPPED)
 
 
 class Nodes(tuple[NodeResult[T], ...]):
-    """The results of all nodes of a job, by name, including late ones. `rule` tells why the leader may act: `quorum` or `timeout`."""
+    """The results of all nodes of a job, including late nodes. `rule` tells why the leader may act: `quorum` or `timeout`."""
 
     needed: int
     rule: Rule | None
@@ -110,7 +110,7 @@ class NodeJob(Job[P, Any]):
         self._redefine = redefine
 
     def on_leader(self, function: F) -> F:
-        """Run this function on the leader once enough nodes have finished: with the nodes' results, then the job's arguments."""
+        """Run this function on the leader once enough nodes have finished. Its arguments are the nodes' results, then the job's arguments."""
         name, nodes = self.definition.name, self.definition.nodes
         assert nodes is not None
         asked = list(inspect.signature(self._on_node).parameters)
@@ -130,7 +130,7 @@ class NodeJob(Job[P, Any]):
 
 
 def apart(function: Callable[..., Any], options: NodeOptions) -> tuple[str, NodePolicy, dict[str, Any]]:
-    """A node job's name, its policy, and the remaining options, which any job may have."""
+    """Split the options of a node job into its name, its policy, and the options that any job may have."""
     name = str(options.get("name") or getattr(function, "__name__", ""))
     ours: dict[str, Any] = {key: value for key, value in options.items() if key in NodePolicy.__slots__}
     rest: dict[str, Any] = {key: value for key, value in options.items() if key not in ours and key != "name"}
@@ -142,7 +142,7 @@ def leading(on_node: Callable[..., Any], on_leader: Callable[..., Any] | None) -
 
     async def lead(**arguments: Any) -> Any:
         nodes = await gather()
-        if on_leader is None:  # this job had an action when it was enqueued: otherwise the database settles it
+        if on_leader is None:  # the job had a leader action when it was enqueued; otherwise the database settles it
             return nodes.values()
         if nodes.rule == "timeout":
             done = sum(result.ok for result in nodes)

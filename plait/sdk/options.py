@@ -18,7 +18,7 @@ _DURATIONS = ("timeout", "deadline", "delay", "idempotency_ttl")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Validated when they are given, so that a mistake is reported to its caller and never reaches a shared statement."""
+    """The options of one enqueue. They are validated on creation, so that the caller gets the error and a mistake never reaches a shared statement."""
 
     tenant: str | UUID | None = None
     queue: str | None = None
@@ -38,7 +38,7 @@ class Options:
     after: Sequence[Any] | None = None
     """Jobs that must succeed before this one starts: handles, or ids."""
     on_dependency_failure: Literal["cancel", "run"] | None = None
-    """If one of them does not succeed: `cancel` this job (the default), or `run` it once all have ended."""
+    """If a job in `after` does not succeed: `cancel` this job (the default), or `run` it once all have ended."""
     conn: Any = None
     """The caller's connection: the enqueue becomes part of its transaction. asyncpg, psycopg, SQLAlchemy or Django."""
 
@@ -55,10 +55,10 @@ class Options:
         _check_whole("retries", self.retries, 0, 9999)
         for name in ("timeout", "deadline"):
             if self.seconds_of(name) == 0:
-                raise InvalidJob(f"{name} must be more than 0")
+                raise InvalidJob(f"{name} must be more than 0, got {shown(getattr(self, name))}")
         _check_kind("scheduled_for", self.scheduled_for, datetime)
         if self.scheduled_for is not None and self.scheduled_for.utcoffset() is None:
-            raise InvalidJob("scheduled_for must have a time zone")
+            raise InvalidJob(f"scheduled_for must have a time zone, got {shown(self.scheduled_for)}")
         _check_kind("job_id", self.job_id, UUID)
         check_tenant(self.tenant)
         if self.on_dependency_failure not in (None, "cancel", "run"):
@@ -88,8 +88,8 @@ class Options:
 
 
 def nearest(name: str, *options: Options) -> Any:
-    """An option of the first that sets it, nearest first: 0 is a value (T19). If none does, the database decides: the precedence of options is in
-    plait/sql/functions/enqueue/_resolve_options.sql."""
+    """The value of an option from the first `Options` that set it; 0 is a value (T19). If none does, the database chooses the value:
+    plait/sql/functions/enqueue/_resolve_options.sql has the precedence."""
     return next((value for one in options if (value := getattr(one, name)) is not None), None)
 
 
@@ -100,12 +100,12 @@ def nearest_attempts(*options: Options) -> int | None:
 
 
 def nearest_seconds(name: str, *options: Options) -> float | None:
-    """A duration of the first that sets it, in seconds."""
+    """The value of a duration option from the first `Options` that set it, in seconds."""
     return next((given for one in options if (given := one.seconds_of(name)) is not None), None)
 
 
 def unsupported_option(options: Options, supported: Collection[str]) -> str | None:
-    """The first option that is set and not supported."""
+    """The first option that is set but not supported."""
     return next((n for n in options.__slots__ if n not in supported and getattr(options, n) is not None), None)
 
 
@@ -129,27 +129,27 @@ class OptionsDict(TypedDict, total=False):
     scheduled_for: datetime | None
     """Earliest start, with a time zone. Default: now."""
     dedupe_key: str | None
-    """At most one unfinished job per key and tenant: while there is one, the handle refers to it."""
+    """At most one unfinished job per key and tenant. While such a job exists, the handle refers to it."""
     idempotency_key: str | None
-    """One payload per key for as long as the job is kept: the same call returns the same job, another payload raises IdempotencyConflict."""
+    """One payload per key for as long as the job is kept: the same call returns the same job, and another payload raises IdempotencyConflict."""
     idempotency_ttl: float | str | timedelta | None
     """Time after which the idempotency key may be used again. Default: as long as the job is kept."""
     limit_key: str | None
     """Value for the definition's per-key limits. Default: from the definition's `key`."""
     correlation_id: str | None
-    """An id of your own that related jobs share, to find them by."""
+    """Your id for a group of related jobs, to search by."""
     job_id: UUID | None
-    """A new UUIDv7 as the job's id, so that the call can be sent again."""
+    """The job's id: a new UUIDv7. Set it to be able to repeat the call safely. Default: generated."""
     after: Sequence[Any] | None
     """Jobs that must succeed before this one starts: handles or ids."""
     on_dependency_failure: Literal["cancel", "run"] | None
-    """If one of `after` does not succeed: `"cancel"` this job, or `"run"` it once all have ended. Default: `"cancel"`."""
+    """If a job in `after` does not succeed: `"cancel"` this job, or `"run"` it once all have ended. Default: `"cancel"`."""
     conn: Any
     """Your connection (asyncpg, psycopg, SQLAlchemy or Django): the enqueue is part of its transaction."""
 
 
 def unknown_option(given: Iterable[str], valid: Collection[str]) -> str | None:
-    """The message for the first option that does not exist: the nearest one, if there is one, and all valid ones."""
+    """The error message for the first unknown option. It suggests the closest valid option, if any, and lists all valid options."""
     for name in given:
         if name not in valid:
             near = get_close_matches(name, valid, n=1)
@@ -159,7 +159,7 @@ def unknown_option(given: Iterable[str], valid: Collection[str]) -> str | None:
 
 
 def check_tenant(tenant: str | UUID | None) -> None:
-    """An empty name does not mean the default tenant: it is most likely an unset variable."""
+    """Raise InvalidJob for an invalid tenant. An empty name does not mean the default tenant: it is most likely an unset variable."""
     _check_kind("tenant", tenant, str, UUID)
     if isinstance(tenant, str) and not (tenant and is_storable(tenant)):
         raise InvalidJob(f"tenant must be a tenant's slug or id, got {shown(tenant)}")

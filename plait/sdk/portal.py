@@ -1,4 +1,4 @@
-"""The portal for sync code: one thread with an event loop, which has the app's own connections."""
+"""The portal for sync code: a thread that runs an event loop with its own connections."""
 
 import asyncio
 import os

@@ -24,12 +24,12 @@ class Result(Generic[T]):
 
     @property
     def succeeded(self) -> bool:
-        """Whether it has no error."""
+        """Whether the sub-job has no error."""
         return self.error is None
 
 
 def read_failure(text: str | None) -> ErrorInfo | None:
-    """A handler's stored error. None if there is none, or if it was written in another form."""
+    """A handler's stored error; None if there is no error, or if its format is unknown."""
     try:
         return None if text is None else msgspec.json.decode(text, type=ErrorInfo)
     except msgspec.MsgspecError:
@@ -37,7 +37,7 @@ def read_failure(text: str | None) -> ErrorInfo | None:
 
 
 def values(results: Iterable[Result[T]]) -> list[T]:
-    """The values of succeeded sub-jobs, in order, without skipped ones."""
+    """The values of succeeded sub-jobs, in order, without skipped sub-jobs."""
     return [result.value for result in results if result.error is None and not result.skipped]  # type: ignore[misc]
 
 

@@ -1,8 +1,8 @@
 """Retries of a step within one attempt of its job: `call(…, retries=, backoff=, timeout=, retry_on=)`.
 
-Each run of the function is a step, so its error is recorded. After the worker is lost, only the remaining retries are used. During a short delay before a
-retry the job keeps its slot. A longer delay is a durable sleep: the job is suspended. When no retry is left, the step raises the error. If that ends
-the attempt, the job's next attempt starts with all retries.
+Each run of the function is a step, so its error is recorded. If the worker is lost, the job resumes with the remaining retries. During a short delay
+before a retry, the job keeps its slot. A longer delay is a durable sleep: the job is suspended. When no retry is left, the step raises the error. If this
+error ends the attempt, the job's next attempt starts with all retries.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from plait.sdk.unrecorded import Failure
 T = TypeVar("T")
 
 IN_PLACE_S: Final = 10.0
-"""A longer delay does not hold the slot."""
+"""The maximum delay during which the job keeps its slot. A longer delay suspends the job."""
 RetryOn = type[Exception] | tuple[type[Exception], ...]
 _NEVER: Final = (Outcome, DeterminismError, NotDurable)
 
@@ -62,12 +62,12 @@ class StepRetries:
         self._retry_on: tuple[type[Exception], ...] = (
             *kinds,
             StepFailed,
-        )  # an error whose type no longer exists was retried before
+        )  # replaces a recorded error whose type no longer exists; that error was retried
         self.timeout_s = None if timeout is None else _positive(timeout, what)
         self._failed: list[tuple[Step, Exception]] = []
 
     def failed(self, step: Step, error: Exception) -> None:
-        """The function has failed, in this run of the handler or an earlier one."""
+        """Add a failed run of the function, from this run of the handler or an earlier one."""
         self._failed.append((step, error))
 
     async def run(self, owner: Durable, once: Callable[[], Awaitable[T]]) -> T:
@@ -86,7 +86,7 @@ class StepRetries:
 
     async def _pause(self, owner: Durable, number: int, step: Step) -> None:
         pause_s = self._backoff.pause_s(number)
-        # The same in each run, and different for each step.
+        # The jitter is the same in each run of the handler, and differs between steps.
         jitter = random.Random(f"{owner.lease.job_id} {step.key.branch} {self._what} {step.key.occurrence}").uniform(
             -1, 1
         )
@@ -98,7 +98,7 @@ class StepRetries:
             await asyncio.sleep(spread_s)
 
     def _blame(self, owner: Durable) -> None:
-        """If the last error ends the attempt, the next attempt starts with all retries."""
+        """Attribute the earlier failures to the last error. If it ends the attempt, the next attempt starts with all retries."""
         last = self._failed[-1][1]
         known = owner.unrecorded.failures
         for step, error in self._failed[:-1]:
@@ -118,8 +118,8 @@ def refuse_ambiguous(function: Any, what: str, given: dict[str, Any]) -> None:
     for name, value in given.items():
         if value is not None and name in taken:
             raise InvalidArguments(
-                f"call({what}, {name}=…) is ambiguous: {name} is an option of call and a parameter of {what}. For the parameter write"
-                f" call(functools.partial({what}, {name}=…), …); for the option call(functools.partial({what}), …, {name}=…)"
+                f"call({what}, {name}=…) is ambiguous: {name} is an option of call and a parameter of {what}. To pass the parameter, write"
+                f" call(functools.partial({what}, {name}=…), …). To set the option, write call(functools.partial({what}), …, {name}=…)"
             )
 
 

@@ -1,7 +1,7 @@
 """Calls that work in any code and are steps in a durable function: `job.enqueue`, `emit`, `handle.signal`.
 
-A handler is not known to be durable before its first step. Calls before that step are recorded together with it. In a handler without steps the
-calls cost nothing extra, but the next attempt may repeat them.
+plait knows that a handler is durable only when it calls its first step. Calls before that step are recorded together with it. In a handler without
+steps, these calls have no extra cost, but the next attempt may repeat them.
 """
 
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,7 @@ from plait.sdk.context import running_attempt
 
 
 async def send_once(name: str, send: Callable[[], Awaitable[list[UUID]]]) -> list[UUID]:
-    """The ids of the things that were sent, by this run or an earlier one."""
+    """Send once, and return the ids of the sent items, which an earlier run may have sent."""
     running = running_attempt()
     if running is None or in_step.get() is not None or running.branches() is None:
         return await send()

@@ -1,8 +1,8 @@
 """Structured concurrency: children that a job's code does not await, but that must end before the job is final.
 
-`spawn` adds to the nursery of the job itself: if children are unfinished when the handler returns, the job waits and its result is stored. It
-succeeds when all children have succeeded, and fails after all have ended if any did not. `nursery()` is the same for a block of a handler: the end
-of the block waits. `after` adds a follow-up, which is enqueued when the job has succeeded.
+`spawn` adds a child to the job's own nursery. If children are unfinished when the handler returns, the job's result is stored and the job waits. It
+succeeds if all children succeed; otherwise it fails after all of them have ended. `nursery()` does the same for a block of a handler: the end of the
+block waits for the children. `after` adds a follow-up, which is enqueued when the job has succeeded.
 
 Each call is a step: a handler that runs again, after a wait, a crash or a failure, spawns each child once. `def` handlers use `spawn_sync` and similar
 functions. Handlers with isolation="process" have no steps and cannot spawn.
@@ -41,20 +41,20 @@ _SUPPORTED = ("queue", "priority", "retries", "timeout", "delay", "dedupe_key", 
 
 @dataclass(frozen=True, slots=True)
 class Spawned:
-    """A spawned job or a follow-up. `deduplicated`: it is an existing job with the dedupe key."""
+    """A spawned job or a follow-up. `deduplicated`: the dedupe key belonged to an existing job, and `id` is that job's id."""
 
     id: UUID
     deduplicated: bool = False
 
 
 class _Spawner:
-    """Creates jobs on behalf of the running one: children, siblings or follow-ups."""
+    """Creates jobs on behalf of the running job: children, siblings or follow-ups."""
 
     def __init__(self, kind: What) -> None:
         self._kind: What = kind
 
     def _nursery(self) -> UUID | None:
-        """The nursery of the children; None: the job's own nursery."""
+        """The nursery of the children; None for the job's own nursery."""
         return None
 
     async def spawn(
@@ -70,8 +70,8 @@ class _Spawner:
         dedupe_key: str | None = None,
         **kwargs: Any,
     ) -> Spawned:
-        """Spawn a job: a job or its name, its arguments, and options for this one. If a parameter of the job has the name of an option, pass it by
-        position."""
+        """Spawn a job, given as a job or its name, with these arguments and options. If a parameter of the job has the same name as an option, pass
+        it by position."""
         options = Options(
             queue=queue, priority=priority, retries=retries, timeout=timeout, delay=delay, dedupe_key=dedupe_key
         )
@@ -89,7 +89,7 @@ class _Spawner:
         timeout: Duration | None = None,
         delay: Duration | None = None,
     ) -> list[Spawned]:
-        """Spawn one job for each call, all or none. A call is a tuple of arguments, a mapping of arguments by name, or the single argument."""
+        """Spawn one job for each call, all or none. A call is a tuple of arguments, a mapping of arguments by name, or a single argument."""
         options = Options(queue=queue, priority=priority, retries=retries, timeout=timeout, delay=delay)
         return await _spawn(self._kind, self._nursery(), job, [_call(call) for call in calls], options)
 
@@ -111,11 +111,11 @@ class _Follower(_Spawner):
         dedupe_key: str | None = None,
         **kwargs: Any,
     ) -> Spawned:
-        """Add a follow-up: a separate job that is enqueued once, in the transaction in which this job and all its children have succeeded. If another job has
+        """Add a follow-up: a separate job that is enqueued once this job and all its children have succeeded, in the same transaction. If another job has
         the follow-up's dedupe key at that time, no new job is enqueued.
 
-        `when="always"`: it runs after any outcome: success, failure, dead letter, cancellation or skip. This is a short form of
-        `job.options(after=[this job], on_dependency_failure="run").enqueue(…)`: it is stored now and waits until this job is final."""
+        With `when="always"` the follow-up runs after any outcome: success, failure, dead letter, cancellation or skip. It is stored immediately and waits
+        until this job is final, as with `job.options(after=[this job], on_dependency_failure="run").enqueue(…)`."""
         if when not in ("success", "always"):
             raise InvalidArguments(f"when must be 'success' or 'always', got {shown(when)}")
         options = Options(
@@ -127,7 +127,7 @@ class _Follower(_Spawner):
 
 _children = _Spawner("child")
 spawn = _children.spawn
-"""Spawn a child of the running job. The child may start immediately; this job becomes final only after it."""
+"""Spawn a child of the running job. The child may start immediately. This job becomes final only after its children."""
 spawn_many = _children.spawn_many
 spawn_sibling = _Spawner("sibling").spawn
 """Spawn another child of this job's parent, for example when a child finds more work. The parent waits for it too."""
@@ -141,7 +141,7 @@ async def has_pending_children() -> bool:
 
 
 async def has_failed_siblings() -> bool:
-    """Whether another child of this job's parent failed or was canceled, for example to stop early."""
+    """Whether another child of this job's parent failed or was canceled. A handler can use this to stop early."""
     owner = durable()
     return await owner.store.nurseries.has_failed_siblings(owner.lease.job_id, owner.tenant_id)
 
@@ -166,7 +166,8 @@ has_failed_siblings_sync = _sync(has_failed_siblings)
 class Nursery(_Spawner):
     """Created by `nursery()`. `results` is set after the block, in the order in which the children were spawned.
 
-    If an error leaves the block, it does not wait; the next attempt enters the block again. The job still becomes final only after its children.
+    If an exception leaves the block, the block does not wait for the children, and the next attempt enters it again. The job still becomes final only
+    after its children.
     """
 
     def __init__(self, name: str, children: Children) -> None:
@@ -184,7 +185,7 @@ class Nursery(_Spawner):
 
     async def __aenter__(self) -> "Nursery":
         if self._opened is not None:
-            raise InvalidArguments("a nursery can be entered only once: create another one with nursery()")
+            raise InvalidArguments("a nursery can be entered only once: create another with nursery()")
         owner, children = durable(), self._children
         with await owner.begin(self._name, "nursery") as step:
             nursery_id = step.row.fan_out_id if step.row is not None else None
@@ -244,7 +245,7 @@ def nursery(
 
 
 class _Made(msgspec.Struct):
-    """The recorded result of a spawn: the ids, and the positions of those that belong to existing jobs."""
+    """The recorded result of a spawn: the job ids, and the positions of the ids that belong to existing jobs."""
 
     ids: list[UUID] = []
     older: list[int] = []
@@ -262,7 +263,9 @@ async def _spawn(
     owner = durable()
     new = [_new(owner, job, args, kwargs, options, at_once=what != "after") for args, kwargs in calls]
     if len(new) > 1 and new[0].dedupe_key is not None:
-        raise InvalidArguments("a dedupe key must be unique for each job: spawn this job alone")
+        raise InvalidArguments(
+            "spawn_many would give all jobs the same dedupe key: remove the key, or call spawn for each job"
+        )
     verb: Literal["after", "spawn"] = "after" if what in ("after", "always") else "spawn"
     with await owner.begin(f"{verb} {new[0].definition}", verb) as step:
         digest = hashlib.blake2b(digest_size=8)
@@ -288,7 +291,9 @@ async def _kept(owner: Durable, one: NewJob) -> NewJob:
     """The job with an artifact, if its payload is too large for a row."""
     if (size := len(one.payload.encode())) <= MAX_BYTES:
         return one
-    large = TooLarge(f"{one.definition}: the arguments cannot be stored: they have {size:,} bytes", one.payload)
+    large = TooLarge(
+        f"{one.definition}: the arguments cannot be stored: {size:,} bytes, the limit is {MAX_BYTES:,}", one.payload
+    )
     return replace(
         one, payload=await owner.artifacts.keep(large, job_id=one.id, tenant_id=owner.tenant_id, kind="payload")
     )
@@ -323,7 +328,7 @@ def _new(
     at_once: bool,
 ) -> NewJob:
     """Each option comes from the first of these that sets it: the call, the job's own options and, in the database, its definition with an operator's overrides.
-    Retries default to the spawning job's. A job that is not created `at_once` cannot have an artifact, which would be removed before it is used."""
+    Retries default to the spawning job's. A job that is not created `at_once` cannot have an artifact, because the artifact would be removed before the job uses it."""
     name, definition, said = resolved(owner, job)
     if (option := unsupported_option(said, _SUPPORTED)) is not None:
         raise InvalidArguments(f"{name}: spawned jobs do not support the option {option}")

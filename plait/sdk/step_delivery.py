@@ -1,8 +1,8 @@
 """The order in which a handler receives the ends of its steps, and the decision to suspend it.
 
-Ends are delivered to the handler one at a time, in the order of their numbers, each after the handler has settled: everything that follows from the previous
-end has happened (see branches.py). A replay delivers the recorded ends in the recorded order. New steps begin when all of these are delivered, because in the
-last run one of them may have canceled the new steps. So each run behaves the same way, however the handler's tasks depend on each other.
+Ends are delivered to the handler one at a time, in the order of their numbers, each after the handler has settled: the handler has done everything that it does in
+response to the previous end (see branches.py). A replay delivers the recorded ends in the recorded order. New steps begin when all recorded ends are delivered,
+because in the last run one of these ends may have canceled the new steps. So each run behaves the same way, however the handler's tasks depend on each other.
 """
 
 import asyncio
@@ -20,11 +20,11 @@ from plait.sdk.timers import Timer
 from plait.store.workflows import StepEnd, StepKey, Wait
 
 CANCELLATION: Final = ("!", "cancel", 1)
-"""The step that represents it in the order of ends."""
+"""The key of the step that represents a cancellation in the order of ends."""
 LOOK_S: Final = (0.02, 0.5)
-"""Interval of the checks whether a branch that does other work has finished: the first one, and the longest."""
+"""The first and the longest interval between checks whether a branch that does other work has finished."""
 ASK_S: Final = (0.1, 2.0)
-"""Interval of the queries for completed waits while other work keeps the job from being suspended: the first one, and the longest."""
+"""The first and the longest interval between queries for completed waits, while other work keeps the job from being suspended."""
 RESTLESS_S: Final = 1.0
 """A handler that never settles gets the next end after this time anyway."""
 
@@ -40,7 +40,7 @@ class Cancellation:
 
 
 class StepDelivery:
-    """`idle`: whether anything may be delivered now. `ask`: queries the database for completed waits; with True the job is suspended."""
+    """`idle`: whether anything may be delivered now. `ask`: queries the database for completed waits; with True, it also suspends the job."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, ask: Callable[[bool], Awaitable[None]], idle: Callable[[], bool]
@@ -48,7 +48,7 @@ class StepDelivery:
         self.branches = Branches(self.poke)
         self.history: History | None = None
         self.waits: dict[Step, None] = {}
-        """Steps that wait for something that the database completes."""
+        """Steps whose waits the database completes."""
         self.timers: dict[Timer, None] = {}
         self.abandoned: list[StepKey] = []
         """Waits whose branch was canceled: sent to the database with the next query."""
@@ -90,7 +90,7 @@ class StepDelivery:
         )
 
     async def ask_alone(self) -> None:
-        """The handler's only wait queries for its end and suspends the job. Nothing else queries meanwhile."""
+        """Query for the end of the handler's only wait, and suspend the job. No other query is sent at the same time."""
         self._asks_itself = True
         try:
             await self._ask(True)
@@ -100,7 +100,7 @@ class StepDelivery:
                 self.poke()
 
     async def replay(self, step: Step) -> None:
-        """A step was called: return when it may run, or when its recorded end is delivered."""
+        """Wait until a called step may run, or until its recorded end is delivered."""
         history, row = self.history, step.row
         assert history is not None
         if row is None:
@@ -140,7 +140,7 @@ class StepDelivery:
             self.poke()
 
     async def delivered(self, step: Step) -> None:
-        """The end of a step is recorded. Returns when it can be delivered to the handler."""
+        """Wait until the recorded end of a step can be delivered to the handler."""
         step.ready = True
         if not step.ordered:
             return
@@ -151,7 +151,7 @@ class StepDelivery:
             await self.until(step)
 
     async def until(self, step: Step) -> None:
-        """Return when the step may continue."""
+        """Wait until the step may continue."""
         step.future = self._loop.create_future()
         self.poke()
         await step.future
@@ -165,12 +165,12 @@ class StepDelivery:
             timer.stored = True
         abandoned, self.abandoned = self.abandoned, []
         first = self.number + 1
-        self.number += len(waits) + 1  # the last one is for a cancellation
+        self.number += len(waits) + 1  # the last number is for a cancellation
         self._order.append(None)
         return first, steps, waits, abandoned
 
     def answered(self, steps: "list[Step | Timer]", ends: list[StepEnd], next_s: float | None) -> None:
-        """These steps have ended; `next_s` is the time until the next one is due."""
+        """Process the result of a query: `ends` are the completed waits, `next_s` is the time until the next wait is due."""
         place = self._order.index(None)
         del self._order[place]
         by_key: dict[Key, Step | Timer | Cancellation] = {
@@ -191,14 +191,14 @@ class StepDelivery:
         self._ask_at = self._loop.time() + (pause if next_s is None else min(pause, max(0.0, next_s)))
 
     def abandon(self, key: StepKey, fan_out_id: UUID | None) -> None:
-        """The waiting branch was canceled."""
+        """Abandon the wait of a branch that was canceled."""
         self.abandoned.append(key)
         if fan_out_id is not None:
             self._left.append((key.branch, fan_out_id))
 
     @asynccontextmanager
     async def undelivered(self) -> AsyncGenerator[list[StepKey]]:
-        """The handler is about to end. Nothing is queried inside this block. Yields the waits whose ends were not delivered to the handler."""
+        """Yield the waits whose ends were not delivered to the handler, which is about to end. No query is sent inside this block."""
         self._asks_itself = True
         try:
             if self._asking is not None:
@@ -214,7 +214,7 @@ class StepDelivery:
         return [left for path, left in self._left if any(f"{path}.".startswith(f"{above}.") for above in branches)]
 
     def take(self, step: Step) -> None:
-        """The step continues without delivery, because no other branch waits."""
+        """Let the step continue without delivery, because no other branch waits."""
         self._order.remove(step)
         if self._order:
             self.poke()
@@ -261,7 +261,7 @@ class StepDelivery:
     # Cancellation of a job with a grace period.
 
     def ask_now(self) -> None:
-        """The job was canceled: its handler is notified once the database has recorded that."""
+        """Query immediately, because the job was canceled. Its handler is notified once the database has recorded the cancellation."""
         self.used = self._due = True
         self.poke()
 
@@ -273,7 +273,7 @@ class StepDelivery:
     # The next end.
 
     def poke(self) -> None:
-        """Something has changed: check in the next turn of the loop whether something can be delivered."""
+        """Check in the next turn of the loop whether an end can be delivered. Called after each change."""
         self._quiet = self._looks = 0
         if self._tick is None and self._idle():
             self._tick = self._loop.call_soon(self._turn, context=self.context)
@@ -345,7 +345,7 @@ class StepDelivery:
             self._look_later(LOOK_S[0])
 
     def _refuse_other_code(self, history: History) -> None:
-        """Every branch waits, and the next recorded end belongs to a step that no branch has called: the code has changed."""
+        """Fail the waiting steps: the next recorded end belongs to a step that no branch has called, so the code has changed."""
         branches = (self.branches.main, *self.branches)
         found = [inside for branch in branches if isinstance(inside := branch.inside, Step)]
         new = [step for step in found if step.row is None] or found
@@ -355,7 +355,7 @@ class StepDelivery:
                 step.future.set_exception(error)
 
     def _end_replay(self, history: History) -> None:
-        """Begin new steps, unless a branch has other work and has not reached its last position."""
+        """Begin new steps, unless a branch has other work and has not reached its last recorded position."""
         if history.replaying and not self.branches.all_wait(lambda inside: isinstance(inside, Step)):
             self._look_later(LOOK_S[0])
             return

@@ -20,7 +20,7 @@ class _Told(msgspec.Struct, omit_defaults=True):
 
 
 def encode_error(error: BaseException) -> str:
-    """Its type and arguments; its redacted message in place of arguments that have no JSON form, are too large or contain a secret."""
+    """Encode an error's type and arguments. Its redacted message replaces arguments that have no JSON form, are too large or contain a secret."""
     kind = type(error)
     name = f"{kind.__module__}:{kind.__qualname__}"
     permanent = isinstance(error, PermanentError)
@@ -32,7 +32,7 @@ def encode_error(error: BaseException) -> str:
 
 def rebuild_error(text: str | None, message: str) -> Exception:
     """Rebuild an error with the same type, message and arguments, without its other attributes. If that is not possible, for example because the type no
-    longer exists: a PermanentError for a permanent error, else StepFailed."""
+    longer exists, return a PermanentError for a permanent error, otherwise StepFailed."""
     if text is None:
         return PermanentError(message)
     told = msgspec.json.decode(text, type=_Told)

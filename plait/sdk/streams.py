@@ -1,8 +1,8 @@
-"""Streams: items that a handler writes while it runs, in order, for followers of the job.
+"""Streams: ordered items that a handler writes while it runs, for readers of the job.
 
 An item is identified by its position among the items that one branch of the handler writes to the stream. A handler that runs again from its
-start, after a wait, a crash or a failure, writes its items again; the database ignores positions that it already has. Therefore the repeated
-items must be the same.
+start, after a wait, a crash or a failure, writes its items again; the database ignores positions that it already has. Therefore a
+handler must write the same items in every run.
 """
 
 import asyncio
@@ -25,14 +25,14 @@ from plait.store.workflows import Lease
 
 MAX_ITEM: Final = 65_536
 THREAD: Final = "thread"
-"""The branch of items that threads write."""
+"""The branch name of items that threads write."""
 
 
 class Writing(Protocol):
-    """The runner of the handler."""
+    """The attempt that runs the handler."""
 
     def check_writable(self) -> None:
-        """Raises an error if the handler has ended, or its job waits."""
+        """Raise an error if the handler has ended or its job is suspended."""
 
     def branches(self) -> Branches | None: ...
     def reading(self) -> AbstractContextManager[None]: ...
@@ -49,14 +49,14 @@ class AttemptStreams:
         batches: Batches[StreamItem, int],
         loop: asyncio.AbstractEventLoop,
     ) -> None:
-        """`lease`: the current one. A handler that waits in memory continues under another lease."""
+        """`lease` returns the current lease, which changes when a handler that waited in memory resumes."""
         self.loop = loop
         self._lease = lease
         self._run = run
         self._batches = batches
         self._positions: dict[tuple[str, str], int] = {}
         self._stored: dict[tuple[str, str], int] = {}
-        """The last position that the database has, from this run or an earlier one."""
+        """The last position that is stored, by this run or an earlier one."""
 
     def branch(self) -> str:
         """The branch of the running code."""
@@ -70,7 +70,7 @@ class AttemptStreams:
         durable = self._run.branches() is not None and in_step.get() is None
         stored = self.put(name, self.branch(), value)
         if stored is not None:
-            # No end is delivered to other branches meanwhile: the handler's next action must not depend on the speed of this write.
+            # Other branches receive no step's end during the write: the handler's next action must not depend on its duration.
             with self._run.reading() if durable else contextlib.nullcontext():
                 self.check(name, await asyncio.shield(stored))
 
@@ -152,7 +152,7 @@ class OwnStream:
             else:
                 done.set_result(stored.result())
 
-        # In an empty context: tasks that the loop starts for this must not belong to the handler.
+        # Use an empty context, so that tasks created here do not belong to the handler.
         streams.loop.call_soon_threadsafe(put, context=contextvars.Context())
         stored = done.result()
         if stored is not None:
@@ -168,5 +168,5 @@ class OwnStream:
 
 
 def no_streams(name: str) -> NoReturn:
-    """Raises an error: with isolation="process" there are no streams."""
+    """Raise NotDurable: jobs with isolation="process" have no streams."""
     raise NotDurable(f"the stream {name!r} cannot be written: jobs with isolation='process' have no streams")

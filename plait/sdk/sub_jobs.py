@@ -1,7 +1,7 @@
 """Sub-jobs, as they are requested and as the database stores them.
 
-Each option of a sub-job comes from the first of these that sets it: the sub-job itself, the fan-out, the job's own options; then, in the
-database, as for every job. The retries default to the parent's.
+Each option of a sub-job comes from the first of these that sets it: the sub-job itself, the fan-out, the job's own options. If none does, the
+database chooses it as for any job, except that the retries default to the parent's.
 """
 
 from dataclasses import dataclass
@@ -54,8 +54,8 @@ def sub(
     timeout: Duration | None = None,
     **kwargs: Any,
 ) -> Sub:
-    """A sub-job for `fan_out`: a job or its name, its arguments, and options for this one. If a parameter of the job has the name of an option, pass
-    it by position."""
+    """A sub-job for `fan_out`, given as a job or its name, with these arguments and options. If a parameter of the job has the same name as an
+    option, pass it by position."""
     check_job(job)
     options = _NONE
     if not (queue is None and priority is None and retries is None and timeout is None):
@@ -64,7 +64,7 @@ def sub(
 
 
 class SubKind:
-    """The common part of sub-jobs with the same job and options: usually all of them."""
+    """The common part of all sub-jobs that have the same job and options. Usually one fan-out has one such part."""
 
     def __init__(self, owner: Durable, asked: Sub, given: Options) -> None:
         self._asked = asked
@@ -79,7 +79,7 @@ class SubKind:
         self._limit_key = said.limit_key
 
     def payload(self, asked: Sub, *, check: bool) -> str:
-        """Checked against the job's signature, unless that was done in an earlier run."""
+        """The payload of a sub-job. `check`: check the arguments against the job's signature, unless an earlier run did."""
         if self._definition is not None:
             codec = self._definition.codec
             return codec.encode_call(asked.args, asked.kwargs) if check else codec.payload(asked.args, asked.kwargs)
@@ -104,7 +104,7 @@ class SubKind:
 
 
 def resolved(owner: Durable, job: Target | str) -> tuple[str, Definition | None, Options]:
-    """A job or its name: the name, its definition if this app has it, and its own options."""
+    """The name of a job, its definition if this app has it, and its own options."""
     check_job(job)
     if isinstance(job, str):
         return job, owner.definitions.get(job), _NONE

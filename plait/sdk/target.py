@@ -35,7 +35,7 @@ class Target:
         return self._embedded is not None
 
     def objects(self, place: str | None) -> Objects | None:
-        """The artifact store: the configured one, otherwise a directory beside the data of the embedded Postgres."""
+        """The configured artifact store. Default with embedded Postgres: a directory beside its data."""
         if place is None and self._embedded is not None:
             place = str(choose_data_dir(self._data_dir) / "artifacts")
         return None if place is None else open_objects(place)
@@ -56,7 +56,7 @@ class Target:
         return store
 
     async def close(self) -> None:
-        """One store that was opened here is closed. When the last one closes, the embedded Postgres is released."""
+        """Report that a store was closed. After the last one, the embedded Postgres is released."""
         with self._counting:
             self._open_stores -= 1
             last = self._open_stores <= 0
@@ -64,7 +64,7 @@ class Target:
             await asyncio.to_thread(self._embedded.stop, wait=False)
 
     async def admin_url(self) -> str:
-        """The URL for migrations: the embedded superuser's, or the given one."""
+        """The URL for migrations: the superuser's URL of the embedded Postgres, or the given URL."""
         if self._embedded is not None:
             return (await asyncio.to_thread(self._embedded.start)).url()
         assert self._url is not None
@@ -79,7 +79,7 @@ class Target:
                 self._session_user = DEV_LOGIN
 
     def act_as(self, login: str) -> None:
-        """With a superuser's URL: drop its rights on every connection, and use this login instead."""
+        """Use this login on every connection, in place of the superuser in the URL."""
         self._session_user = login
 
     async def _start_embedded(self, embedded: EmbeddedPostgres) -> str:

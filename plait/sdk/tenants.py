@@ -1,4 +1,4 @@
-"""Tenants by name. A name always stands for the same id, so each is queried once."""
+"""Tenants by name. A name always refers to the same id, so each name is queried once."""
 
 import asyncio
 from uuid import UUID
@@ -28,7 +28,7 @@ class Tenants:
         return known
 
     async def close(self) -> None:
-        """Return when pending queries are answered."""
+        """Wait until pending queries are answered."""
         if self._asking:
             await asyncio.wait(set(self._asking.values()))
 
@@ -36,5 +36,5 @@ class Tenants:
         tenants = self._store.tenants
         try:
             return await (tenants.own_tenant_id() if name is None else tenants.tenant_id(name))
-        except DatabaseUnreachable:  # an idle connection was broken: query on another one
+        except DatabaseUnreachable:  # an idle connection was broken: use another
             return await (tenants.own_tenant_id() if name is None else tenants.tenant_id(name))

@@ -1,8 +1,8 @@
 """Deadlines that a durable function sets with asyncio: `timeout`, `wait_for`, and the `timeout=` of `wait` and `as_completed`.
 
-Each is a step: its time is fixed by the database's clock when the job first waits, its expiry is recorded before the handler sees it, and a replay
-delivers it at the same place. It is named after the function that sets it, so that deadlines set by libraries do not change the numbering of the handler's own. Other
-timers of a handler, such as `asyncio.sleep`, are not durable and start again in each run.
+Each deadline is a step. Its time is fixed by the database's clock when the job first waits. Its expiry is recorded before the handler sees it, and a replay
+delivers it at the same place. A deadline is named after the function that sets it, so that deadlines set by libraries do not change the numbering of the
+handler's own deadlines. Other timers of a handler, such as `asyncio.sleep`, are not durable and restart in each run.
 """
 
 import asyncio
@@ -62,8 +62,8 @@ class Timer(asyncio.TimerHandle):
 
 
 def follow_timers(loop: asyncio.AbstractEventLoop, owner_of: Callable[..., Attempt | None]) -> Callable[[], None]:
-    """Register the deadlines that handlers set on this loop; returns a function that undoes it. Both calls are wrapped, because uvloop's `call_later` does not
-    use `call_at`."""
+    """Track the deadlines that handlers set on this loop. Returns a function that stops the tracking. Wraps both `call_at` and `call_later`, because
+    uvloop's `call_later` does not use `call_at`."""
     before_at, before_later = loop.call_at, loop.call_later
 
     def durable_timer(when: float, callback: Any, args: Any, context: Any) -> asyncio.TimerHandle | None:
@@ -92,7 +92,7 @@ def follow_timers(loop: asyncio.AbstractEventLoop, owner_of: Callable[..., Attem
 
 
 def _setter() -> str | None:
-    """The name of the function that sets the deadline; None if it is plait's own."""
+    """The name of the function that sets the deadline; None if plait itself sets it."""
     frame: FrameType | None = sys._getframe(3)  # noqa: SLF001 - the code that sets the timer
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "asyncio":
         frame = frame.f_back

@@ -1,5 +1,5 @@
 """Triggers in code: `@app.schedule(…)` and `@app.on(…)`. A worker registers them when it starts. In the database they are
-triggers like any other, which an operator can list and pause.
+ordinary triggers, which an operator can list and pause.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ J = TypeVar("J")
 
 
 class TriggerOptions(TypedDict, total=False):
-    """The options of a trigger and its jobs. `payload` and the last three are templates."""
+    """The options of a trigger and its jobs. `payload`, `dedupe_key`, `correlation_id` and `limit_key` are templates."""
 
     label: str | None
     """Label of the trigger within its tenant. Default: the definition's name and the schedule or event."""
@@ -42,7 +42,7 @@ class TriggerOptions(TypedDict, total=False):
     timeout: Duration | None
     """Time limit of one attempt. Default: the definition's."""
     dedupe_window: Duration
-    """How long other firings with the same dedupe key are ignored; 0 disables this. Default: 5 minutes."""
+    """How long further firings with the same dedupe key are ignored. 0 disables this. Default: 5 minutes."""
     dedupe_key: str | None
     """At most one unfinished job per key. Default: none."""
     correlation_id: str | None
@@ -75,7 +75,7 @@ class App(Protocol):
 
 
 async def declare(app: App, store: Store) -> None:
-    """Register an app's triggers, and remove those of its jobs that it no longer declares."""
+    """Register an app's triggers, and remove triggers of its jobs that it no longer declares."""
     declared = [trigger.row() for trigger in app.declared.values()]
     await store.triggers.declare_triggers(declared, list(app.definitions))
 
@@ -133,7 +133,7 @@ def job_settings(
     correlation_id: str | None = None,
     limit_key: str | None = None,
 ) -> dict[str, Any]:
-    """The validated settings of a trigger's jobs, like those of an enqueue."""
+    """The validated settings of a trigger's jobs, similar to the options of an enqueue."""
     if payload is not None and not isinstance(payload, Mapping):
         raise InvalidTrigger(f"payload must be a mapping of arguments to values, got {shown(payload)}")
     options = Options(
@@ -160,7 +160,7 @@ def job_settings(
 
 
 def declaring(app: App, timing: Mapping[str, Any], default_label: str, options: TriggerOptions) -> Callable[[J], J]:
-    """A decorator for a job, or for a function that becomes one, which declares a trigger for it."""
+    """A decorator that declares a trigger for a job, or turns a function into a job and declares a trigger for it."""
     given = dict(options)
     label, tenant = given.pop("label", None), given.pop("tenant", None)
     if label is not None and not is_text(label, most=200):
@@ -183,7 +183,7 @@ def declaring(app: App, timing: Mapping[str, Any], default_label: str, options: 
         )
         key = (declared.tenant, declared.label)
         if key in app.declared:
-            raise InvalidTrigger(f"two triggers have the label {declared.label!r}: set a unique one with label=…")
+            raise InvalidTrigger(f"two triggers have the label {declared.label!r}: set a unique label with label=…")
         app.declared[key] = declared
         return job
 
@@ -191,7 +191,7 @@ def declaring(app: App, timing: Mapping[str, Any], default_label: str, options: 
 
 
 def _check_payload(definition: Definition, payload: Mapping[str, Any]) -> None:
-    """Check the names only: the values of templates are known when they are rendered."""
+    """Check only the names, because the values of templates are unknown until they are rendered."""
     if unknown := [name for name in payload if name not in definition.codec.parameters]:
         raise InvalidTrigger(f"payload: {definition.name} has no argument {unknown[0]!r}")
     if missing := [

@@ -20,9 +20,9 @@ End = tuple[StepKey, StepKind, str | None, int, str | None, str | None]
 class Unrecorded:
     def __init__(self) -> None:
         self.early: list[tuple[StepKey, list[UUID]]] = []
-        """Ids of the things that the handler sent before its first step."""
+        """Ids of the items that the handler sent before its first step."""
         self.failures: list[Failure] = []
-        """Errors of steps that the handler has seen, including recorded ones."""
+        """Errors of steps that the handler has seen, including recorded errors."""
         self._new: list[Failure] = []
         self._recording: asyncio.Future[Any] | None = None
 
@@ -35,7 +35,7 @@ class Unrecorded:
             self._new.append(failure)
 
     async def record(self, delivery: StepDelivery, store: Callable[..., Awaitable[None]]) -> None:
-        """Record them. Also waits for the events that another branch is recording, because no step may begin before that."""
+        """Record these events. Also waits for the events that another branch is recording, because no step may begin before they are recorded."""
         ends = list(self._take(delivery))
         if ends:
             before = [] if self._recording is None else [self._recording]
@@ -48,7 +48,7 @@ class Unrecorded:
         if self._recording is recording:
             self._recording = None
         if not recording.cancelled():
-            recording.exception()  # retrieved, even if no branch waits for it any more
+            recording.exception()  # marks the error as retrieved, because no branch may be waiting for it any more
 
     def _take(self, delivery: StepDelivery) -> Iterator[End]:
         """The ends to record now."""
@@ -74,12 +74,12 @@ class Failure:
 
     @property
     def seen_by(self) -> list[str]:
-        """The branches that have seen it: the step's own, and its ancestors."""
+        """The branches that have seen the error: the step's own branch, and its ancestors."""
         parts = self.step.branch.path.split(".")
         return ["", *(".".join(parts[:n]) for n in range(1, len(parts) + 1))]
 
     def caused(self, error: BaseException) -> bool:
-        """Whether it is that error, or part of it."""
+        """Whether this failure is the given error, or part of it."""
         if error is self.error:
             return True
         parts = error.exceptions if isinstance(error, BaseExceptionGroup) else ()

@@ -16,10 +16,10 @@ PAUSES_S: Final = (0.05, 0.25, 1.0)
 
 
 async def until_sent(send: Callable[[], Awaitable[T]]) -> T:
-    """Send it, and repeat while it is unknown whether it succeeded. The statement must be safe to send twice.
+    """Send a statement, and repeat it while it is unknown whether it succeeded. The statement must be safe to send twice.
 
-    If a user's transaction locks a row of the job, this waits for as long as the job may run, without holding a connection. An unavailable
-    database is not the handler's fault: this waits for `OUTAGE_S`, or until the lease is lost.
+    If a user's transaction locks a row of the job, this waits for as long as the job may run, without holding a connection. A database outage
+    must not fail the handler: the statement is repeated for `OUTAGE_S`, or until the lease is lost.
     """
     pauses, began = iter(PAUSES_S), time.monotonic()
     while True:

@@ -67,7 +67,7 @@ async def wait_for_update(
 ) -> Update[Any]:
     """The next update with this name, sent before or after this call, in the order of arrival. An update is rejected if its payload does not match
     `type` or the validator raises an error: its caller gets that error, and the wait continues. The validator, `def` or `async def`, is a step: it
-    runs once for each update. Raises SignalTimeout if none arrives within `timeout`, which starts again after a rejected update."""
+    runs once for each update. Raises SignalTimeout if none arrives within `timeout`, which restarts after a rejected update."""
     check_update_name(name)
     owner = durable()
     while True:
@@ -90,7 +90,7 @@ def _decode(payload: msgspec.Raw, kind: Any) -> tuple[Any, str | None]:
     try:
         return decoder_of(kind).decode(bytes(payload)), None
     except msgspec.ValidationError as error:
-        return None, f"the payload does not fit: {error}"
+        return None, f"the payload does not match the type: {error}"
 
 
 async def _fault(validator: Callable[[Any], Any] | None, payload: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""Waiting for results: all handles of a process share one query, sent less often while no job ends."""
+"""Wait for results. All handles of a process share one query, which is sent less often while no job ends."""
 
 import asyncio
 import time

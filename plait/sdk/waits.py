@@ -26,7 +26,7 @@ EVENT_NAME: Final = re.compile(r"[A-Za-z0-9_.:/-]{1,200}")
 
 
 async def sleep(duration: Duration, *, name: str = "sleep") -> None:
-    """Durable sleep: resume after this time, by the database's clock. It holds no worker, however long it is."""
+    """Durable sleep: resume after this time, by the database's clock. A sleeping job holds no worker."""
     delay_s = seconds(duration, what="sleep")
     owner = durable()
     with await owner.begin(name, "sleep") as step:
@@ -66,7 +66,7 @@ async def wait_for_signal(name: str, *, timeout: Duration | None = None, type: A
             text = await owner.artifacts.resolve(text, job_id=job_id, tenant_id=tenant_id, kind="signal")
     if late is not None:
         raise SignalTimeout(f"no signal {name!r} arrived in time")
-    return _decoded(decoder, text, f"signal {name!r} has a payload that does not fit")
+    return _decoded(decoder, text, f"the payload of signal {name!r} does not match the type")
 
 
 @overload
@@ -84,8 +84,9 @@ async def wait_for_event(
     timeout: Duration | None = None,
     type: Any = Any,  # noqa: A002 - reads well where it is used
 ) -> Any:
-    """The data of the next event with this name, sent with `app.emit`, whose data contains `match`; nested objects may have more fields.
-    Receives only events that are dispatched after this wait began. Each wait gets one event, and several waits may get the same. Raises SignalTimeout."""
+    """The data of the next event with this name, sent with `app.emit`, whose data contains `match`. Objects in the data may have additional fields.
+    Receives only events that are dispatched after this wait began. Each wait gets one event, and several waits may get the same event. Raises SignalTimeout if none arrives in
+    time."""
     if not (is_text(name, most=200) and EVENT_NAME.fullmatch(name)):
         raise InvalidArguments(f"an event's name must be 1 to 200 letters, digits and _ . : / -, got {shown(name)}")
     if match is not None and not isinstance(match, Mapping):
@@ -104,7 +105,7 @@ async def wait_for_event(
         text, late = await owner.wait(step, delay_s=delay_s)
     if late is not None:
         raise SignalTimeout(f"no event {name!r} arrived in time")
-    return _decoded(decoder, text, f"event {name!r} has data that does not fit")
+    return _decoded(decoder, text, f"the data of event {name!r} does not match the type")
 
 
 async def signal(job_id: UUID | str, name: str, payload: Any = None) -> None:
@@ -116,7 +117,7 @@ async def signal(job_id: UUID | str, name: str, payload: Any = None) -> None:
     with await owner.begin(f"send {name}", "call") as step:
         step.check(f"{target}")
         if step.row is None:
-            # If a crash before the checkpoint makes it be sent again, it has the same id and is not delivered twice.
+            # If a crash before the checkpoint causes a second send, the signal has the same id and is delivered once.
             signal_id = uuid5(owner.lease.job_id, f"{step.key.branch}\0{step.key.name}\0{step.key.occurrence}")
             if large is not None:
                 text = await owner.artifacts.keep(large, job_id=target, tenant_id=owner.tenant_id, kind="signal")

@@ -1,4 +1,4 @@
-"""Every metric that plait exposes. Add a new metric here: the docs list it then, and the dashboard may use it. The number of label values is
+"""Every metric that plait exposes. Add a new metric here, so that the docs list it and the dashboard may use it. The number of label values is
 bounded: statuses and duties by plait's code, definitions by the application's code, tenants and queues by `PLAIT_METRICS_TOP`; the others are
 combined as `*`. No label ever contains an id, a payload or an error.
 """

@@ -1,6 +1,6 @@
 """The installation's metrics, read at each scrape.
 
-The leader maintains counts per minute, and those of the last minutes may still grow. Each scrape adds their growth to the counters, so
+The leader maintains counts per minute. The counts of the last minutes may still grow. Each scrape adds their growth to the counters, so
 counters start at 0 with the process, as Prometheus expects, and never decrease when old minutes are deleted.
 """
 
@@ -21,7 +21,7 @@ from plait.telemetry import catalogue
 from plait.telemetry.catalogue import Family
 
 PATIENCE_S: Final = 8.0
-"""Must be less than a scraper's timeout, so that it gets the process's own metrics even if the database does not answer."""
+"""Must be less than the scraper's timeout, so that the scraper gets the process's own metrics even if the database does not answer."""
 KINDS: Final = ("enqueued", "succeeded", "failed", "dead_letter", "canceled", "skipped", "retried", "lost", "run_s")
 FINAL: Final = tuple(status.value for status in Status if status.final)
 SINGLE: Final = {

@@ -10,7 +10,7 @@ from prometheus_client.exposition import choose_encoder
 
 class Source(Protocol):
     def families(self) -> AsyncIterator[Metric]:
-        """Its current metrics."""
+        """The current metrics of this source."""
 
 
 class Exposition:

@@ -41,7 +41,7 @@ def configure(service: str) -> None:
 
 
 def tracer() -> Any | None:
-    """The application's tracer; None if it has configured none."""
+    """The application's tracer; None if the application has not configured tracing."""
     api = sys.modules.get("opentelemetry.trace")
     if api is None or isinstance(api.get_tracer_provider(), api.ProxyTracerProvider):
         return None
@@ -83,7 +83,7 @@ def run_span(
 
 
 def tell_failed(opened: Any) -> None:
-    """Mark a span as failed if its error is recorded elsewhere."""
+    """Mark a span as failed, without its error, which is recorded elsewhere."""
     opened.set_status(sys.modules["opentelemetry.trace"].StatusCode.ERROR)
 
 

@@ -1,4 +1,4 @@
-"""A database for each test, cloned from a migrated template in some tens of milliseconds.
+"""A database for each test, cloned from a migrated template in tens of milliseconds.
 
 The server is `PLAIT_TEST_URL` (a superuser's URL) if that is set. Otherwise it is an embedded Postgres below `PLAIT_TEST_DIR` (default: the
 system's temporary directory), which is kept between runs, so that only the first run creates it. A template's name contains a hash of the
@@ -24,7 +24,7 @@ _LOCK = 0x706C74  # "plt": one process at a time creates templates
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestDatabase:
-    """`url` has a restricted login with the rights of client, worker and admin; `admin_url` is the superuser's."""
+    """A test's database. `url` has a restricted login with the rights of client, worker and admin; `admin_url` has the superuser's login."""
 
     __test__ = False
 

@@ -79,7 +79,7 @@ class Kit:
                 return
 
     async def _queues(self, left_out: Collection[str]) -> list[str]:
-        """The queues of the app's jobs, from their definitions and from operators' overrides, except the given ones."""
+        """The queues of the app's jobs, from their definitions and from operators' overrides, except the queues in `left_out`."""
         definitions = self.app.definitions
         moved = await (await self.app.store()).definitions.definition_queues(list(definitions))
         return sorted(({"default"} | {one.queue for one in definitions.values()} | set(moved)) - set(left_out))
@@ -110,10 +110,10 @@ class Kit:
     async def _fire(self) -> None:
         duty = Fire()
         while await duty.run(await self.app.store()) == 0:
-            pass  # more is due
+            pass  # more schedules are due
 
     async def enqueued(self, job: Job[..., Any] | str | None = None, *, tenant: str | None = None) -> list[JobRow]:
-        """The unfinished jobs of a tenant, oldest first; of one definition if it is given."""
+        """The unfinished jobs of a tenant, oldest first, optionally of one definition only."""
         store = await self.app.store()
         rows = await store.jobs.list_jobs(
             tenant_id=await self.app.tenant_id(tenant), definition=_name(job) if job is not None else None, limit=1000
@@ -129,7 +129,7 @@ class Kit:
         queue: str | None = None,
         **arguments: Any,
     ) -> JobRow:
-        """Assert that there is an unfinished job with these arguments, on this queue; or `count` of them."""
+        """Assert that an unfinished job with these arguments exists, on `queue` if it is given. `count`: the exact number of such jobs."""
         wanted = msgspec.json.decode(msgspec.json.encode(arguments))
         all_of_kind = await self.enqueued(job, tenant=tenant)
         found = [row for row in all_of_kind if _has(row, wanted) and queue in (None, row.queue)]
@@ -160,7 +160,7 @@ class Kit:
         await self._settle_by_hand(_id(job), AttemptOutcome.FAILED, detail=detail)
 
     async def history(self, job: Handle[Any] | UUID) -> dict[str, Any]:
-        """The recorded history of a durable function, for `replay`: a document that can be stored as JSON. It contains large results, not references to artifacts."""
+        """The recorded history of a durable function, for `replay`: a document that can be stored as JSON. Large payloads and results are included, not only referenced."""
         text = await (await self.app.store()).jobs.job_history(_id(job), all_tenants=True)
         document: dict[str, Any] = msgspec.json.decode(text)
         artifacts, tenant_id = await self.app.artifacts(), UUID(document["tenant_id"])

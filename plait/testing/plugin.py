@@ -11,7 +11,7 @@
         await plait.run_until_idle()
 
 Fixtures: `plait_server` (a real Postgres for the whole run), `plait_database` (a migrated database for one test, with a clock
-that stands still), `plait` (the app on it). Imports are inside functions: pytest loads this module for every project on the machine.
+that stands still), `plait` (the app on that database). Imports are inside functions, because pytest loads this module in every project.
 """
 
 import asyncio

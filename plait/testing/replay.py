@@ -95,8 +95,8 @@ async def replay(
     """Run `handler`, a job or an `async def` function, on a recorded history: a dict, JSON text, or the path of a file.
 
     Returns the handler's result; None if the history ends earlier. Raises DeterminismError, which names the recorded and the called step, if the
-    handler calls a different step, returns before a recorded one, or continues after the recorded end. The handler's own error is raised, unless the
-    recorded job failed too. `definitions`: the app's, if the handler names jobs by text.
+    handler calls a different step, returns before a recorded step, or continues after the recorded end. The handler's own error is raised, unless the
+    recorded job failed too. `definitions`: the app's definitions, needed if the handler refers to jobs by name.
     """
     read = _read(history)
     definition = getattr(handler, "definition", None)
@@ -141,14 +141,16 @@ def _read(history: Mapping[str, Any] | str | Path) -> _History:
             text = history.read_bytes() if isinstance(history, Path) else history.encode()
         read = msgspec.json.decode(text, type=_History)
     except (msgspec.MsgspecError, AttributeError) as error:
-        raise InvalidArguments(f"history must be a document of `plait jobs history`: {error}") from None
+        raise InvalidArguments(f"history must be a document from `plait jobs history`: {error}") from None
     if read.format != FORMAT:
-        raise InvalidArguments(f"the history's format must be {FORMAT}, got {read.format}: export it with this version")
+        raise InvalidArguments(
+            f"the history's format must be {FORMAT}, got {read.format}: export it again with this version"
+        )
     return read
 
 
 class _Attempt:
-    """Stands in for the worker: has the lease, and runs the handler."""
+    """Replaces the worker: holds the lease, and runs the handler."""
 
     def __init__(self, history: _History, runtime: DurableRuntime) -> None:
         self.suspended = False
@@ -224,7 +226,7 @@ class _Attempt:
 
 
 class _NoStream:
-    """Items that a replay writes are already stored."""
+    """A stream that discards its items, because they are already stored."""
 
     async def write(self, item: Any) -> None: ...
     async def close(self) -> None: ...
@@ -237,7 +239,7 @@ async def _nothing_reported() -> tuple[None, None]:
 
 
 class _Replayed(Durable):
-    """New steps do not run. Each waits forever, until nothing else in the handler can continue."""
+    """A replayed durable function. New steps do not run: each waits until nothing else in the handler can continue."""
 
     def __init__(self, runtime: DurableRuntime, holder: Any, **of: Any) -> None:
         super().__init__(runtime, holder, **of)
@@ -257,7 +259,7 @@ class _Replayed(Durable):
         return True  # sending is a step, which does not run here
 
     def difference(self, failure: BaseException | None, *, ended: bool, complete: bool) -> DeterminismError | None:
-        """How the run differs from the history."""
+        """The difference between the run and the history; None if there is none."""
         if failure is not None:
             return next((one for one in _leaves(failure) if isinstance(one, DeterminismError)), None)
         left = next((row for row in self._rows() if (row.branch, row.name, row.occurrence) not in self._asked), None)
@@ -274,7 +276,7 @@ class _Replayed(Durable):
         return None
 
     def _rows(self) -> list[StepRow]:
-        """The steps that the handler's own branches have called."""
+        """The recorded steps of the handler's own branches."""
         rows = cast("_RecordedWorkflows", self.store.workflows).rows
         return [row for row in rows if row.kind not in ("timer", "cancel") and NESTED not in row.branch]
 
@@ -324,7 +326,7 @@ class _RecordedWorkflows:
         return rows[:limit]
 
     async def await_steps(self, *_: Any, suspend: bool, **__: Any) -> tuple[str, list[Any], float | None]:
-        """No further steps end."""
+        """Report that no further steps have ended."""
         return "suspended" if suspend else "waiting", [], None
 
     async def drop_steps(self, *_: Any, **__: Any) -> None: ...

@@ -1,6 +1,6 @@
 """Outcomes that cannot be recorded yet because a user's open transaction locks a row of their job or of its fan-out.
 
-The worker keeps them and sends each again with its own exponential backoff; all other outcomes are sent meanwhile. The lease is renewed as for
+The worker keeps these outcomes and sends each of them again, with exponential backoff. Other outcomes are not delayed. The lease is renewed as for
 a running job. When the worker stops, it retries for `STOP_S`; after that the job runs again on another worker.
 """
 
@@ -21,14 +21,14 @@ class BusyOutcomes:
     def __init__(self) -> None:
         self._waiting: list[tuple[float, Settlement]] = []
         self._pauses: dict[_Key, float] = {}
-        """For each outcome that is not recorded yet because its rows are locked: how long to wait before the next try."""
+        """For each outcome that is not recorded yet because its rows are locked: the delay before it is sent again."""
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     @property
     def careful(self) -> bool:
-        """Whether the next batch may contain one of them. That batch must not wait for row locks."""
+        """Whether the next batch may contain a busy outcome. That batch must not wait for row locks."""
         return bool(self._pauses)
 
     @property
@@ -37,7 +37,7 @@ class BusyOutcomes:
 
     @property
     def next_at(self) -> float:
-        """When to send the next one, by the monotonic clock."""
+        """When to send the next busy outcome, by the monotonic clock."""
         return min((at for at, _ in self._waiting), default=float("inf"))
 
     def answered(self, batch: list[Settlement], busy: Collection[int]) -> None:
@@ -62,7 +62,7 @@ class BusyOutcomes:
         return due
 
     def clear(self) -> list[Settlement]:
-        """Drop them, and return them."""
+        """Remove and return all busy outcomes."""
         given_up = [one for _, one in self._waiting]
         self._waiting, self._pauses = [], {}
         return given_up

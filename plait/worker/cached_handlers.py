@@ -1,6 +1,6 @@
-"""Suspended handlers that stay in memory. If this worker claims such a job when its wait ends, its handler continues without a replay.
+"""Suspended handlers that stay in memory. If the same worker claims the job when its wait ends, the handler continues without a replay.
 
-This is only an optimisation, and nothing about it is stored: the job waits as a row, without a lease, and any worker may claim it. A handler is dropped if
+This is only an optimisation, and the database does not know about it: the job waits as a row, without a lease, and any worker may claim it. A handler is dropped if
 another worker has run its job in the meantime, if it has been kept for too long, or if the memory limit is reached. A dropped handler is unwound without
 effects, as at any suspension.
 """
@@ -23,7 +23,7 @@ class CachedHandlers:
         self._size = size
         self._free_slot = free_slot
         self._kept: dict[UUID, _Kept] = {}
-        """By job, oldest first."""
+        """The handlers by job, oldest first."""
         self._held = 0
         self._claimed: dict[Run, _Kept] = {}
         """Handlers whose jobs were claimed by this worker and wait for a slot."""
@@ -37,7 +37,7 @@ class CachedHandlers:
         return len(self._kept)
 
     def keep(self, run: Run, size: int) -> "asyncio.Future[bool] | None":
-        """The job was suspended. The future tells whether its handler continues here. Returns None if the handler cannot be kept."""
+        """Keep the handler of a suspended job. Returns a future that tells whether it continues here, or None if it cannot be kept."""
         size += len(run.claimed.payload or "")
         if not self._count or size > self._size:
             return None
@@ -63,7 +63,7 @@ class CachedHandlers:
         return run
 
     def start(self, run: Run) -> bool:
-        """A run got a slot. Returns whether its handler was in memory and continues."""
+        """Continue the handler of a run that got a slot. Returns whether it was in memory."""
         kept = self._claimed.pop(run, None)
         if kept is None:
             return False
@@ -72,7 +72,7 @@ class CachedHandlers:
         return True
 
     def give_back(self, run: Run) -> None:
-        """The run was claimed, but will not be started here."""
+        """Drop the handler of a run that was claimed but will not be started here."""
         kept = self._claimed.pop(run, None)
         if kept is not None:
             kept.end(continues=False)

@@ -1,7 +1,7 @@
 """The messages between a worker and a process that runs handlers for it.
 
 A frame is a marker, a length and JSON. Every message from a child names its run: job, attempt, and a nonce that the worker created for
-this run. The worker drops every other message, so code that outlives its job cannot write for the next one. If invalid bytes arrive, the
+this run. The worker drops every other message, so code that outlives its job cannot write to the next job. If invalid bytes arrive, the
 current run fails.
 """
 
@@ -20,11 +20,11 @@ from plait.model.states import AttemptOutcome
 _HEAD: Final = struct.Struct("!4sI")
 _MARK: Final = b"plt1"
 LARGEST: Final = 2**30
-"""Maximum size of a message in bytes. A larger result fails its job in the child."""
+"""Maximum size of a message in bytes. A job with a larger result fails."""
 
 
 class NoMessage(PlaitError):
-    """The process wrote something to the worker's channel that is not a valid message."""
+    """The handler's process sent an invalid message to the worker."""
 
 
 class ChannelClosed(PlaitError):
@@ -32,7 +32,7 @@ class ChannelClosed(PlaitError):
 
 
 class Request(msgspec.Struct, kw_only=True):
-    """Run this handler."""
+    """A request to run a handler."""
 
     nonce: str
     job: str
@@ -56,7 +56,7 @@ class Request(msgspec.Struct, kw_only=True):
 
 
 class Message(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """A child's message about a run: its handler starts, its progress, or its outcome."""
+    """A child's message about a run: the start of its handler, its progress, or its outcome."""
 
     nonce: str
     job: str
@@ -82,7 +82,7 @@ def framed(message: Request | Message) -> bytes:
 
 
 async def read_message(reader: asyncio.StreamReader) -> Message:
-    """The next message. EOFError at the end of the channel, NoMessage for invalid data."""
+    """Read the next message. Raises EOFError at the end of the channel, and NoMessage for invalid data."""
     try:
         length = _length(await reader.readexactly(_HEAD.size))
         return msgspec.json.decode(await reader.readexactly(length), type=Message)
@@ -143,7 +143,7 @@ class Channel:
             raise ChannelClosed
 
     def _leave(self) -> None:
-        """In a forked copy."""
+        """Close the channel in a forked copy."""
         self._sending = threading.Lock()  # another thread may have held the lock
         with contextlib.suppress(OSError):
             if _identity(self._fd) == self._identity:

@@ -1,4 +1,4 @@
-"""The end of a graceful shutdown: running jobs finish, or are released."""
+"""The last part of a graceful shutdown: running jobs finish or are released."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ log = get_logger("worker")
 async def drain(
     slots: Slots, stop: Stop, *, worker: int | None, grace_s: float, empty: asyncio.Event, lost: asyncio.Event
 ) -> int:
-    """Let running jobs finish. After the grace period, or at the second request, stop and release them. Returns the number of released jobs."""
+    """Let running jobs finish. After the grace period, or at the second stop request, stop and release them. Returns the number of released jobs."""
     if stop.requested:
         log.info("worker stopping", worker_id=worker, running=slots.running_count, grace_s=grace_s)
     released, deadline = 0, time.monotonic() + grace_s

@@ -27,14 +27,14 @@ from plait.worker.threads import Threads
 log = get_logger("worker")
 
 THREAD_GRACE_S = 0.8
-"""Must be less than the time after which the worker takes away the slot."""
+"""How long a thread may take to end after a stop request. Must be less than STOP_GRACE_S of the worker."""
 IN_A_ROW, IN_A_ROW_S = 100, 0.001
-"""How many runs may share a task, and how long after the first run the last one may begin: handlers that never wait do not yield to the
-loop."""
+"""The maximum number of runs that share a task, and the maximum time from the start of the first run to the start of the last. The limits are
+needed because handlers that never wait do not yield to the loop."""
 
 
 class Executor:
-    """`ended` is called for every run with its outcome, or None if there is none to report: the job waits, or the lease is lost."""
+    """Runs handlers. `ended` is called for every run, with its outcome or with None if there is no outcome to report: the job waits, or the lease is lost."""
 
     def __init__(
         self,
@@ -190,7 +190,7 @@ def _is_in(context: contextvars.Context | None) -> bool:
     """Whether no context variable has changed since this copy was made. A handler must not see the context variables of another."""
     try:
         return contextvars.copy_context() == context
-    except Exception:  # noqa: BLE001 - a value that cannot be compared was not there before
+    except Exception:  # noqa: BLE001 - the handler set a value that cannot be compared
         return False
 
 

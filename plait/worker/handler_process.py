@@ -1,7 +1,7 @@
 """The process that runs handlers with isolation="process": `python -m plait.worker.handler_process FD PARENT`.
 
 It has no database connection and answers only its worker, over one socket (channel.py). Only this process may answer, never a forked copy,
-and only for the running job. After each job it reports whether it may run another one. It may not if the handler has left behind
+and only for the running job. After each job it reports whether it may run another. It may not if the handler has left behind
 processes, or threads that used `current()`.
 """
 
@@ -46,7 +46,7 @@ def main() -> None:
     try:
         while (request := channel.receive()) is not None:
             attempt = _Attempt(request, channel)
-            # In a separate context: the next handler must not see this one's context variables.
+            # Use a separate context: the next handler must not see this handler's context variables.
             finished = contextvars.copy_context().run(_handle, request, attempt, channel)
             attempt.end(finished, descendants)
     except ChannelClosed:
@@ -114,7 +114,7 @@ async def _no_last_report() -> NoReturn:
 
 class _Attempt:
     _late = False
-    """Code that outlived its job has used plait, so the process must not be reused."""
+    """Whether code that outlived its job has used plait. The process must not be reused then."""
 
     def __init__(self, request: Request, channel: Channel) -> None:
         self._request = request
@@ -127,7 +127,7 @@ class _Attempt:
         self._called()
         if self._over:
             raise NotDurable(self._refusal())
-        raise NotDurable("a job with isolation='process' has no steps: call it from an `async def` job, by fan_out")
+        raise NotDurable("a job with isolation='process' has no steps: run it with fan_out from an `async def` job")
 
     def branches(self) -> None:
         return None

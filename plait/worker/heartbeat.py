@@ -23,7 +23,7 @@ log = get_logger("heartbeat")
 
 
 class Heartbeat:
-    """`beat` and `lost` are called on the loop that created this, `running` and `stalled` in the thread."""
+    """`beat` and `lost` are called on the loop that created the heartbeat; `running`, `prefetched` and `stalled` are called in its thread."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Heartbeat:
             await store.close()
 
     async def _beat(self, store: Store) -> float:
-        """One heartbeat; returns the delay until the next."""
+        """Send one heartbeat. Returns the delay until the next."""
         sent = time.monotonic()
         if not self._watchdog.may_renew:
             if sent >= self._valid_until:
@@ -99,7 +99,7 @@ class Heartbeat:
         blocked = self._watchdog.blocked
         try:
             self._check_progress()
-            # Not longer than the lease is certainly valid: a hanging connection must not hide an expired lease.
+            # Wait no longer than the lease is certainly valid: a hanging connection must not hide an expired lease.
             async with asyncio.timeout(max(0.01, min(self._lease_s / 2, self._valid_until - sent))):
                 beat = await store.workers.heartbeat(
                     self._worker,

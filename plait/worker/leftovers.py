@@ -42,8 +42,8 @@ class Descendants:
 
 
 def kill_descendants(pid: int) -> None:
-    """Kill all descendants of `pid`, including those in other sessions, while it is alive and adopts its orphans. Repeats, since some may
-    fork meanwhile."""
+    """Kill all descendants of `pid`, including processes in other sessions. `pid` must be alive, so that it adopts orphans. Repeats, since
+    some may fork while others are killed."""
     for _ in range(20):
         found = list(_descendants(pid)) if sys.platform == "linux" else []
         if not found:
@@ -120,7 +120,7 @@ os.register_at_fork(before=_before_fork, after_in_child=_in_copy)
 
 
 def end_copy(error: BaseException | None) -> NoReturn:
-    """A forked copy of a handler has returned or raised: it exits like a program. Its outcome is ignored."""
+    """Exit from a forked copy whose handler has returned or raised an error, as a program does. The handler's outcome is ignored."""
     code = 0
     if isinstance(error, SystemExit):
         code = error.code if isinstance(error.code, int) else int(error.code is not None)

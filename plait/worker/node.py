@@ -9,7 +9,7 @@ from plait.model.texts import shown
 
 
 def node_name(named: str | None) -> str:
-    """The node's name: the given one, otherwise the host name without characters that are not allowed."""
+    """The node's name: the given name, otherwise the host name with `-` in place of characters that are not allowed."""
     if named is None:
         return re.sub(r"[^A-Za-z0-9_.:-]", "-", platform.node())[:100] or "node"
     if not NODE_NAME.fullmatch(named):

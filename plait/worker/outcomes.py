@@ -1,7 +1,7 @@
 """The result or error of a handler, as an outcome that can always be stored.
 
-A handler may raise anything, even an exception whose `str()` raises, or one with bytes that no database accepts. In every case the job
-ends with a reason and the worker survives.
+A handler may raise anything, even an exception whose `str()` raises an error or contains bytes that no database accepts. In every case
+the job ends with a reason and the worker survives.
 """
 
 import traceback
@@ -104,7 +104,7 @@ def _raised(error: BaseException) -> Finished:
 
 
 def _of_group(group: BaseExceptionGroup[Any]) -> Finished:
-    """The most decisive exception of a group determines the outcome; the text names all of them."""
+    """The most decisive exception of a group determines the outcome. The text lists at most MAX_LEAVES exceptions."""
     leaves = list(_leaves(group))
     for decisive in (DeterminismError, PermanentError, FanOutError, Outcome):
         for leaf in leaves:
@@ -155,7 +155,7 @@ def failed(
 
 
 def _failure(error: BaseException | str, outcome: AttemptOutcome) -> dict[str, Any] | None:
-    """Its type, message and cause, for callers that wait for the job."""
+    """The type, message and cause of an error, for callers that wait for the job."""
     if isinstance(error, str):
         return (
             {"type": "TimeoutError", "message": clean(error, MAX_CAUSE)} if outcome is AttemptOutcome.TIMEOUT else None
@@ -199,7 +199,7 @@ def ended(outcome: AttemptOutcome, error: str | None = None, *, exit_code: int |
 
 
 def exited(finished: Finished) -> Finished:
-    """The outcome of a command. It succeeded if its exit code is 0; otherwise the error contains the code."""
+    """Add the exit code 0 to the outcome of a command that succeeded. The outcome of a failed command already has its exit code."""
     if finished.outcome is not AttemptOutcome.SUCCEEDED:
         return finished
     return Finished(finished.outcome, finished.result, _detail(exit_code=0))

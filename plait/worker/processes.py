@@ -66,7 +66,9 @@ class Processes:
             if not reused or child.started:
                 return outcomes.failed(cause, reason="process_died", pid=child.pid, exit_code=code)
             log.info(
-                "process failed before it started its next job; another one takes the job", pid=child.pid, cause=cause
+                "process failed before it started its next job; another process runs the job",
+                pid=child.pid,
+                cause=cause,
             )
             return None
         if child.reusable:
@@ -84,7 +86,7 @@ class Processes:
         self._all.discard(child)
         if child in self._idle:
             self._idle.remove(child)
-        # Shielded: the child must be ended even if the worker stops immediately.
+        # Shielded, because the child must be ended even if the worker stops immediately.
         await asyncio.shield(child.kill())
 
 
@@ -142,7 +144,7 @@ class _Child:
                 return Finished(message.outcome, message.result, detail)
 
     def _drop(self, run: Run) -> None:
-        """Code that an earlier job left behind tries to write for this one."""
+        """Drop a message from code that an earlier job left behind."""
         self.reusable = False
         if not self._dropped:
             self._dropped = True
@@ -180,7 +182,7 @@ class _Child:
         self._writer.close()
 
     async def _watch(self) -> None:
-        """A forked copy may keep the channel open after the process has ended: read the remaining messages, then close it."""
+        """Close the channel after the process has ended and the remaining messages are read. A forked copy may keep it open."""
         await self._process.wait()
         asyncio.get_running_loop().call_later(1.0, self._writer.close)
 

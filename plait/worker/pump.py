@@ -1,8 +1,8 @@
 """The database pump, the only caller of `plait.cycle`: sends outcomes and claims jobs.
 
-Outcomes are collected for at most 2 ms, or until there is a quarter of a batch; during a round trip they are collected for the next one. If there
-is enough to settle or claim meanwhile, a second connection is used, so that the database works while this process encodes and decodes. A round
-trip whose reply is lost is sent again: the database recognises outcomes that are stored or stale. If the database rejects a batch, its outcomes
+Outcomes are collected for at most 2 ms, or until there is a quarter of a batch; during a round trip they are collected for the next one. If
+enough work accumulates during a round trip, a second connection is used, so that the database works while this process encodes and decodes. A
+round trip whose reply is lost is sent again: the database recognises outcomes that are stored or stale. If the database rejects a batch, its outcomes
 are settled one by one (unsettled.py). If it does not answer in time, the batch is sent again in halves.
 """
 
@@ -29,13 +29,13 @@ log = get_logger("worker")
 
 BATCH, PART = 2000, 500
 LINES = 2
-"""Concurrent round trips, each on its own connection. A second one is used only if there is PART of a batch for it, and no other worker
-serves these queues: several workers keep the database busy anyway, and skip each other's locked rows."""
+"""Concurrent round trips, each on its own connection. The second is used only if it would have at least PART jobs or outcomes, and if no other
+worker serves these queues. Several workers keep the database busy without it, and skip each other's locked rows."""
 ALONE_S = 1.0
-"""If one of two concurrent claims finds nothing, for example because both reach the same limit, there is only one claim at a time for this long."""
+"""If one of two concurrent claims finds nothing, for example because both reach the same limit, only one claim is sent at a time for this long."""
 COMPANY_S = 0.002
 LONGEST_PAUSE_S = 2.0
-"""Delay between two attempts to reach the database."""
+"""The maximum delay between two attempts to reach the database."""
 LOOK_EVERYWHERE_S = 30.0
 """How often the scan bounds of claims are discarded: they depend on the database's clock, which may have been set back."""
 FEW = 20
@@ -46,7 +46,7 @@ LOOK_AGAIN_S = 0.03
 
 
 class Pump:
-    """`accept` gets claimed jobs and the requested numbers, `cancel` the attempts to stop, `gone` those whose lease is lost."""
+    """`accept` receives claimed jobs and the requested numbers, `cancel` an attempt to stop, `gone` an attempt whose lease is lost."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Pump:
         """Whether the database's list of this worker's jobs may differ from the local list, which must then be sent before the next claim."""
 
     async def run(self, worker: int) -> bool:
-        """Run until stopped and empty. False: the database has declared this worker lost."""
+        """Run until stopped and empty. Returns False if the database has declared this worker lost."""
         self._alive = True
         self._trying_since = None
         async with asyncio.TaskGroup() as group:
@@ -111,7 +111,7 @@ class Pump:
 
     @property
     def stalled_s(self) -> float:
-        """How long the pump has not completed a round trip."""
+        """How long the pump has been trying to complete a round trip."""
         return 0.0 if self._trying_since is None else time.monotonic() - self._trying_since
 
     async def _line(self, worker: int) -> None:
@@ -126,7 +126,7 @@ class Pump:
             elif self._stop and not wanted and not self._outbox:
                 continue
             elif not self._idle_lines:
-                await self._open()  # it takes a while, so decide afterwards what to claim
+                await self._open()  # this takes a while, so decide afterwards what to claim
             else:
                 # If only one connection may claim, it does nothing else; the other one sends the outcomes.
                 apart = wanted and self._lines > 1 and time.monotonic() < self._together_at
@@ -143,14 +143,14 @@ class Pump:
         self._wake.set()
 
     def look(self) -> None:
-        """There may be jobs to claim: poll now and, if a poll is running, once more after it."""
+        """Poll now, because there may be jobs to claim. If a poll is running, poll once more after it."""
         self._claim_at = 0.0
         self._look_again = True
         self._news = True
         self._wake.set()
 
     def room(self) -> None:
-        """A slot is free."""
+        """Wake the pump, because a slot is free."""
         self._wake.set()
 
     def stop(self) -> None:
@@ -165,7 +165,7 @@ class Pump:
         return [(s.job_id, s.attempt) for s in [*self._outbox, *self._unsettled.settlements]] + self._busy.keys
 
     def forget(self) -> list[Settlement]:
-        """The lease is lost: reset the state. Returns the outcomes that were not sent."""
+        """Reset the state after the lease was lost. Returns the outcomes that were not sent."""
         unsent = [*self._outbox, *self._unsettled.settlements, *self._busy.clear()]
         self._outbox.clear()
         self._unsettled.clear()
@@ -209,7 +209,7 @@ class Pump:
             self._drop_lines()
             await asyncio.sleep(self._retry.failed(error))
         except (PlaitError, asyncpg.PostgresError) as error:
-            self._trying_since = None  # rejected, but there is an answer
+            self._trying_since = None  # the database rejected the batch, but it answered
             self._busy.answered(batch, ())
             self._unsettled.add(batch, error)
             if not batch:
@@ -233,7 +233,7 @@ class Pump:
         return claimed
 
     async def _reason(self) -> dict[str, int]:
-        """Wait until there is a reason for a round trip; returns what to claim."""
+        """Wait until there is a reason for a round trip. Returns the number of jobs to claim from each queue."""
         while True:
             now = time.monotonic()
             may_claim = self.claiming and (not self._asking or now >= self._together_at)
@@ -345,7 +345,7 @@ class Pump:
             self._claim_at = time.monotonic() + COMPANY_S  # a concurrent poll cannot be the last before sleep
             return
         if self._news:
-            return  # it came too late for this poll: the next one is due now
+            return  # the notification came too late for this poll: the next poll is due now
         if not self._said_asleep:
             self._said_asleep = True  # recorded by this poll; earlier enqueues sent no notification: poll again now
             self._claim_at = 0.0
@@ -358,7 +358,7 @@ class Pump:
             self.idle.set()
 
     async def _reconcile(self, worker: int) -> None:
-        """No other round trip is running, so the local list of jobs is complete. The database releases the jobs that are not on it."""
+        """Send the local list of jobs. It is complete, because no other round trip is running. The database releases jobs that are not on the list."""
         self.reconcile = False
         self._under_way += LINES  # prevents further round trips
         self._begin()

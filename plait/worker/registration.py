@@ -1,7 +1,7 @@
-"""Registers a worker in the database, and again after its lease was lost.
+"""Register a worker in the database, and register it again after its lease was lost.
 
-While the database is unavailable it waits and retries. Only the first registration may fail permanently: the cause is a wrong setting,
-and the operator who has just started the worker should see it. Later, a database error does not end the worker.
+While the database is unavailable, registration is retried. Only the first registration may fail permanently: the cause is a wrong setting,
+and the operator who has just started the worker should see the error. Later, a database error does not end the worker.
 """
 
 import os
@@ -52,7 +52,7 @@ class Registration:
         self._known = False
 
     async def prepare(self, store: Store, learn: Callable[[Store], Awaitable[None]], stop: Stop) -> bool:
-        """Register this worker's definitions, and read operators' overrides. False if a stop was requested first."""
+        """Register this worker's definitions, and read operators' overrides. Returns False if a stop was requested first."""
 
         async def make_known() -> None:
             await store.definitions.define([definition.row() for definition in self._app.definitions.values()])
@@ -98,8 +98,8 @@ class Registration:
         self._late += [(worker, settlements[at : at + PART]) for at in range(0, len(settlements), PART)]
 
     async def settle_late(self, store: Store) -> None:
-        """Send them. An outcome is recorded unless another worker has claimed its job since, or a user's transaction locks its row.
-        Otherwise the job runs again."""
+        """Send the outcomes that were kept. An outcome is not recorded if another worker has claimed its job since, or if a user's transaction
+        locks its row. Then the job runs again."""
         while self._late:
             worker, settlements = self._late[0]
             try:
@@ -116,7 +116,7 @@ class Registration:
                 )
             else:
                 log.info(
-                    "outcomes settled after the lease",
+                    "outcomes settled after the lease was lost",
                     outcomes=len(settlements),
                     stale=accepted.count(False),
                     busy=accepted.count(None),

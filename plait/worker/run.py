@@ -36,12 +36,12 @@ class Stopping(Enum):
 
 
 class Run(msgspec.Struct, eq=False):
-    """A struct, because a busy worker creates tens of thousands of them per second."""
+    """One attempt. It is a struct, because a busy worker creates tens of thousands of them per second."""
 
     claimed: Claimed
     definition: Definition
     key: tuple[UUID, int]
-    """The logger of the job and its attempt."""
+    """The job's id and the number of the attempt."""
     queued_at: float
     runtime: DurableRuntime | None = None
     started_at: float = 0.0
@@ -60,10 +60,10 @@ class Run(msgspec.Struct, eq=False):
     streams: AttemptStreams | None = None
     suspended: bool = False
     over: bool = False
-    """Whether its handler has ended or was abandoned. Code that outlives the handler can neither write for this job nor stop another run."""
+    """Whether its handler has ended or was abandoned. Code that outlives the handler can neither write to this job nor stop another run."""
 
     def begin(self, *, after_s: float = 0.0) -> None:
-        """The handler starts now, or in at most `after_s`: its timeout begins."""
+        """Start the timeout of the handler, which starts now or within `after_s` seconds."""
         self.started_at = time.monotonic()
         self.deadline = self.started_at + after_s + (self.claimed.timeout_s or self.definition.timeout_s)
 
@@ -106,7 +106,7 @@ class Run(msgspec.Struct, eq=False):
         return self.steps
 
     def branches(self) -> Branches | None:
-        """The tasks of its handler, if it may call steps."""
+        """The branches of the handler; None if it cannot call steps."""
         if self.over or self.runtime is None or self.definition.isolation != "loop":
             return None
         return self.durable().branches
@@ -115,7 +115,7 @@ class Run(msgspec.Struct, eq=False):
         return self.runtime.keep(self, size) if self.runtime is not None and not self.over else None
 
     def reading(self) -> AbstractContextManager[None]:
-        """No end of a step is delivered while its branch writes something."""
+        """A block in which no step's end is delivered, for a branch that writes."""
         return self.durable().reading()
 
     def stream(self, name: str) -> OwnStream:
@@ -136,7 +136,7 @@ class Run(msgspec.Struct, eq=False):
         self.stop(Stopping.CANCEL)
 
     def cancel(self) -> None:
-        """The job was canceled. If the definition has a grace period, the handler receives the cancellation and ends on its own."""
+        """Cancel the handler. If the definition has a grace period, the handler receives the cancellation and ends on its own."""
         if self.definition.cancel_grace_s is None:
             self.stop(Stopping.CANCEL)
         elif not self.over and not self.suspended:
@@ -144,8 +144,8 @@ class Run(msgspec.Struct, eq=False):
             durable.loop.create_task(durable.cancel(), context=durable.delivery.context)
 
     def stop(self, why: Stopping) -> None:
-        """Request the handler to stop. The first reason counts, but a lost lease overrides all others, because nothing may be written then. A lease
-        that the attempt itself releases by waiting is not lost (T15). A finished run has no task; another run may be using it."""
+        """Stop the handler. The first reason counts, but a lost lease overrides all others, because nothing may be written then. A lease that
+        the attempt itself releases by waiting is not lost (T15). The task of a finished run is not canceled, because another run may be using it."""
         if self.over or (self.suspended and why is Stopping.LOST):
             return
         if self.stopping is None or why is Stopping.LOST:
@@ -166,7 +166,7 @@ class Run(msgspec.Struct, eq=False):
         self.hear(progress)
 
     def check_writable(self) -> None:
-        """Raise an error if the handler may no longer write for its job."""
+        """Raise an error if the handler may no longer write to its job."""
         if self.over:
             raise NoCurrentJob(ended(*self.key))
         if self.suspended:
@@ -174,7 +174,7 @@ class Run(msgspec.Struct, eq=False):
 
     @property
     def has_news(self) -> bool:
-        """Whether there is progress to send now. A replay repeats earlier progress, which is not sent before the replay is over."""
+        """Whether there is progress to send now. A replay repeats earlier progress, which is not sent until the replay is over."""
         if self.progress is None and self.state is None:
             return False
         history = self.steps.delivery.history if self.steps is not None else None
@@ -188,15 +188,15 @@ class Run(msgspec.Struct, eq=False):
         return None if progress is None else hide_known(msgspec.json.encode(progress).decode()), state
 
     def send_again(self, progress: str | None, state: str | None) -> None:
-        """Sending failed: send it with the next round, unless there is something newer by then."""
+        """After a failed send, send the values in the next round, unless there are newer values by then."""
         if self.progress is None and progress is not None:
             self.progress = msgspec.json.decode(progress)
         if self.state is None:
             self.state = state
 
     async def flush(self) -> None:
-        """Send the handler's progress before its job waits or has an outcome. A database that does not answer delays the handler only for a
-        short time."""
+        """Send the handler's progress before its job waits or its outcome is recorded. A database that does not answer delays the handler by
+        at most FLUSH_S."""
         # If the handler waited in memory, it may have reported this in an earlier attempt.
         if self.progress is None and (self.told or self.info) and self.told_in != self.key[1]:
             self.progress = self._said()
@@ -216,7 +216,7 @@ class Run(msgspec.Struct, eq=False):
         return await self.runtime.store.workers.last_report(self.runtime.worker, *self.key)
 
     def hear(self, progress: dict[str, Any]) -> None:
-        """Store the value; the worker sends the latest one."""
+        """Store reported values. The worker sends the latest."""
         if self.reporting is None:
             self.reporting = asyncio.Lock()  # most handlers never report anything
         if "state" in progress:

@@ -32,7 +32,7 @@ class Schemas:
         self._known = {name: text for name, text in found.items() if not self._in_code(name, text)}
 
     async def keep(self, store: Store) -> None:
-        """Reload the schemas from time to time."""
+        """Reload the schemas every `EVERY_S` seconds."""
         retry = Retry("schemas", store.database.outage, failing="schemas not reloaded, using the previous ones")
         while True:
             await asyncio.sleep(EVERY_S)
@@ -43,7 +43,7 @@ class Schemas:
                 retry.failed(error)
 
     def unfit(self, claimed: Claimed) -> str | None:
-        """Why the payload of a job does not fit its schema."""
+        """The reason why a job's payload does not fit its schema; None if it fits."""
         return self.fault(claimed.definition, claimed.payload)
 
     def fault(self, definition: str, payload: str) -> str | None:

@@ -1,7 +1,7 @@
-"""The jobs of this worker: running ones, and prefetched ones, which are claimed before a slot is free.
+"""The jobs of this worker: running jobs, and prefetched jobs, which are claimed before a slot is free.
 
 A slot belongs to a queue; the worker as a whole has a limit too. Prefetching keeps fast handlers busy between two round trips. It is limited
-by time: no more jobs than will finish within 10 ms, or within two round trips if those take longer. Free slots are assigned to tenants
+by time: no more jobs than will finish within 10 ms, or within two round trips if they take longer. Free slots are assigned to tenants
 round-robin, so a tenant's job waits for one job of each other tenant, not for all jobs that were prefetched before it. Prefetched jobs that have
 waited longer than 0.3 s are released, so that other workers can run them.
 """
@@ -16,10 +16,10 @@ from plait.worker.run import Run
 AHEAD_S, AHEAD_MOST_S = 0.01, 0.05
 """Prefetch the jobs that will start within this time, or within two round trips if they take longer, up to the second value."""
 AT_ONCE = 2000
-"""The maximum size of a claim. A claim is also at most half of the worker's capacity, if that is large. Prefetched jobs arrive in two equal parts:
-one runs while the other is being claimed. (With unequal parts both cores were idle in turn, which was a sixth slower when measured.)"""
+"""The maximum size of a claim. A claim is also at most half of the worker's capacity, or 1,000 if that is more. Prefetched jobs arrive in two equal parts:
+one runs while the other is being claimed. (With unequal parts, the two cores were idle alternately, and a benchmark was a sixth slower.)"""
 RATE_S, RATE_OVER_S = 0.002, 0.02
-"""A rate is measured over at least the first time, and averaged over the second, or over the duration of two runs."""
+"""The rate is measured over at least the first time, and averaged over the second, or over two run times if they are longer."""
 SAMPLE = 8
 """The run time is measured for one of this many runs."""
 GIVE_BACK_S = 0.3
@@ -75,24 +75,24 @@ class Slots:
         return [run.key for run in (*self._running, *(run for ready in self._ready.values() for run in ready))]
 
     def __contains__(self, run: Run) -> bool:
-        """Whether it has a slot."""
+        """Whether the run has a slot."""
         return run in self._running
 
     def find(self, key: tuple[UUID, int]) -> Run | None:
-        """The run of this attempt, if it has a slot. Rarely called, so it searches all of them."""
+        """The run of this attempt, if it has a slot. Rarely called, so a search of all running jobs is fast enough."""
         return next((run for run in self._running if run.key == key), None)
 
     def wanted(self) -> dict[str, int]:
-        """How many jobs of each queue to claim now: at most the free capacity in total, and some of every queue.
+        """How many jobs of each queue to claim now: at most the free capacity in total, and at least one job of each queue, if possible.
 
-        From a queue that returned fewer jobs than requested last time, one job is requested, to find out whether it has jobs again; the other
-        queues share the rest. So a full queue gets nearly all of the capacity, and empty queues do not reduce it.
+        From a queue that returned fewer jobs than requested last time, one job is requested, to find out whether it has jobs again. The other
+        queues share the remaining capacity. So a full queue gets nearly all of the capacity, and empty queues do not reduce it.
         """
         self._measure_rate()
         # Claimed jobs arrive a round trip later. Jobs that start before that do not count.
         ahead = int(self._rate * (min(AHEAD_MOST_S, max(AHEAD_S, 2 * self._trip_s)) + self._trip_s))
         asked = sum(self._asked.values())
-        most = self._total + ahead * (2 if asked else 1)  # by the time they arrive, the current ones have started
+        most = self._total + ahead * (2 if asked else 1)  # the current jobs will have started by then
         room = min(AT_ONCE, max(AT_ONCE, most) // 2, most - len(self) - asked)
         free = {
             queue: min(limit, self._total)
@@ -115,7 +115,7 @@ class Slots:
         return wanted
 
     def asked(self, wanted: dict[str, int]) -> None:
-        """A claim for `wanted` was sent."""
+        """Record that a claim for `wanted` was sent."""
         for queue, count in wanted.items():
             self._asked[queue] += count
 
@@ -136,7 +136,7 @@ class Slots:
         self._fill()
 
     def finish(self, run: Run) -> bool:
-        """A run has ended or is abandoned: its slot is assigned to the next waiting run. False if it had no slot."""
+        """Free the slot of a run that has ended or was abandoned, and start the next waiting run. Returns False if the run had no slot."""
         running, queue = self._running, run.claimed.queue
         if run not in running:
             return False
@@ -183,7 +183,7 @@ class Slots:
         self._running_in = dict.fromkeys(self._limits, 0)
 
     def tripped(self, took_s: float) -> None:
-        """Record the time of a round trip. The average adapts quickly if runs are much shorter, since slots would be empty before the next claim arrives.
+        """Record the time of a round trip. The average adapts quickly if runs are much shorter than round trips, since slots would be empty before the next claim arrives.
         Otherwise it adapts slowly, so that one slow round trip does not cause too much prefetching."""
         self._trip_s += (took_s - self._trip_s) / (2 if 10 * self._run_s < took_s else 8)
 
@@ -227,9 +227,9 @@ class Ready:
 
     def __init__(self) -> None:
         self._of: dict[UUID, deque[Run]] = {}
-        """By tenant; a tenant without runs has no entry."""
+        """The runs by tenant. A tenant without runs has no entry."""
         self._turns: deque[deque[Run]] = deque()
-        """The same, in round-robin order."""
+        """The same runs, with the tenants in round-robin order."""
         self.count = 0
 
     def __len__(self) -> int:
@@ -240,7 +240,7 @@ class Ready:
 
     @property
     def since(self) -> float:
-        """When the oldest of the current runs arrived."""
+        """The time at which the oldest of these runs arrived."""
         return min(runs[0].queued_at for runs in self._turns)
 
     def append(self, run: Run) -> None:

@@ -1,4 +1,4 @@
-"""Threads for sync handlers. A thread that outlives its timeout cannot be stopped: it is abandoned, and another one replaces it."""
+"""Threads for sync handlers. A thread that outlives its timeout cannot be stopped: it is abandoned, and another thread replaces it."""
 
 import asyncio
 import contextlib
@@ -13,11 +13,11 @@ from plait.worker.leftovers import Original, end_copy
 
 _IDLE_S = 30.0
 _NOT_CARRIED = (StopIteration, GeneratorExit)
-"""Exceptions that a future cannot pass to its awaiter: asyncio rejects the one, and the other would close coroutines."""
+"""Exceptions that a future cannot pass to its awaiter: asyncio rejects StopIteration, and GeneratorExit would close coroutines."""
 
 
 class Threads:
-    """Threads are created as needed, and idle ones end after a while. All are daemon threads, so none can delay the process's exit."""
+    """Threads are created as needed, and idle threads end after `_IDLE_S` seconds. All are daemon threads, so none can delay the process's exit."""
 
     def __init__(self, original: Original) -> None:
         self._original = original

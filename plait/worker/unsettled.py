@@ -1,9 +1,9 @@
-"""Outcomes that the database rejected in a batch: each is settled alone, so that the others are not affected.
+"""Outcomes of a batch that the database rejected. Each is settled alone, so that it does not affect the others.
 
 An outcome is replaced by a failure only if its own data is the cause: the database cannot store it, and has rejected it twice when it was
 sent alone (the first time may be a race). Any other error may be temporary: a lock, a deadlock, a server that is read-only or out of
-resources. Such an outcome is kept and retried, with backoff, for `PATIENCE_S`. Then it is dropped: the worker no longer holds the job, which
-is released by the next reconciliation or at the end of the lease, and runs again.
+resources. The worker keeps the outcome and retries it, with backoff, for `PATIENCE_S`. Then the outcome is dropped. The job is released by the
+next reconciliation or at the end of the lease, and runs again.
 """
 
 import asyncio
@@ -77,7 +77,7 @@ class Unsettled:
         self._retry.end()
 
     def stop(self) -> None:
-        """Retry all of them now; `run` ends when none is left."""
+        """Retry all outcomes now. `run` ends when none is left."""
         self._stop = True
         for one in self._refused:
             one.due_at = 0.0
@@ -93,7 +93,7 @@ class Unsettled:
             for start in range(0, len(due), AT_ONCE):
                 tried = [self._settle(worker, one) for one in due[start : start + AT_ONCE]]
                 if not all(await asyncio.gather(*tried)):
-                    for one in due[start + AT_ONCE :]:  # they would wait for the same lock
+                    for one in due[start + AT_ONCE :]:  # the database is unreachable: retry the others later
                         one.due_at = time.monotonic() + FIRST_S
                     break
             if due and not self._refused:
@@ -105,7 +105,7 @@ class Unsettled:
                         await self._news.wait()
 
     async def _settle(self, worker: int, one: _Refused) -> bool:
-        """Retry one. False: the database is not reachable."""
+        """Retry one outcome. Returns False if the database is unreachable."""
         settlement = one.settlement
         try:
             [accepted] = await self._store.workers.settle(worker, [settlement])
@@ -134,7 +134,7 @@ class Unsettled:
         one.due_at = now + pause * random.uniform(0.5, 1.0)
 
     def _remove(self, one: _Refused) -> None:
-        if one in self._refused:  # not if the lease was lost meanwhile
+        if one in self._refused:  # `clear` removes it if the lease is lost
             self._refused.remove(one)
 
 

@@ -1,4 +1,4 @@
-"""Detects that a handler blocks the worker's event loop.
+"""Detect handlers that block the worker's event loop.
 
 `async def` handlers share one event loop. A handler that computes, or waits without `await`, blocks the others: their timeouts do not fire,
 cancellations do not reach them, and no outcome is recorded. A separate thread checks whether the loop runs. It logs the stack and the job, and
@@ -31,7 +31,7 @@ _DEBUGGERS = ("bdb", "pdb", "pydevd", "_pydevd", "debugpy")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocked:
-    """How long the loop has been blocked, and by which job, if it is known."""
+    """How long the loop has been blocked, and by which job, if known."""
 
     seconds: float
     job_id: UUID | None
@@ -84,7 +84,7 @@ class Watchdog:
                 if self._noticed:
                     log.warning("event loop running again", blocked_s=round(self._still_s, 1), job_id=self._job_name())
                 self._still_s, self._noticed, self._job_id, self._turned = 0.0, False, None, False
-                with contextlib.suppress(RuntimeError):  # it is closed
+                with contextlib.suppress(RuntimeError):  # the loop is closed
                     self._loop.call_soon_threadsafe(self._turn)
                 continue
             if self._is_debugged():
@@ -96,7 +96,7 @@ class Watchdog:
                 self._give_up()
 
     def _turn(self) -> None:
-        """Runs on the loop."""
+        """Record that the loop runs. Called on the loop."""
         self._turned = True
         if not self.may_renew:
             self._lost()
@@ -128,7 +128,7 @@ class Watchdog:
         found = None if context is None else running_attempt(context)
         if isinstance(found, Run):
             return found
-        with contextlib.suppress(RuntimeError):  # it changed meanwhile, so the loop is running
+        with contextlib.suppress(RuntimeError):  # the runs changed during the iteration, so the loop is running
             for run in self._runs():
                 if run.task is task:
                     return run
@@ -146,7 +146,7 @@ class Watchdog:
         return False
 
     def _guard_stop(self) -> None:
-        """`loop.stop()` in a handler would end all other handlers, as if a stop of the worker had been requested."""
+        """Replace `loop.stop()`, which would end all other handlers if a handler called it."""
         stop = self._loop.stop
 
         def guarded() -> None:
@@ -163,7 +163,7 @@ class Watchdog:
 
 
 def _run_in(frame: FrameType | None) -> Run | None:
-    """The nearest frame that belongs to a run: the executor's."""
+    """The run in the nearest frame of the executor."""
     while frame is not None:
         if isinstance(run := frame.f_locals.get("run"), Run):
             return run

@@ -50,7 +50,7 @@ STOP_GRACE_S = 1.0
 FLUSH_S = 5.0
 """How long a stopping worker tries to record its last outcomes if the database does not answer."""
 LEAVE_S = 2.0
-"""The same for its other writes."""
+"""How long a stopping worker tries each of its other writes."""
 
 
 class Worker:
@@ -69,9 +69,8 @@ class Worker:
         except_jobs: Collection[str] = (),
         build: str | None = None,
     ) -> None:
-        """`queues`: the concurrency of each queue. Default: all queues of the app's jobs. `concurrency` limits the worker as a whole. `once`: exit when
-        no job is left to claim. `node`: the name of its node. Default: the host
-        name."""
+        """`queues`: the concurrency of each queue. Default: all queues of the app's jobs. `concurrency` limits the worker as a whole. `once`: exit
+        when no job is left to claim. `node`: the name of the worker's node. Default: the host name."""
         if concurrency < 1 or any(limit < 1 for limit in (queues or {}).values()):
             raise InvalidDefinition("concurrency must be at least 1")
         self._app = app
@@ -161,15 +160,15 @@ class Worker:
                 await self._pump.close()
 
     async def _learn(self, store: Store) -> None:
-        """Read operators' overrides of its jobs."""
+        """Read operators' overrides of this worker's definitions."""
         moved = await store.definitions.definition_queues(list(self._app.definitions)) if self._serves_all else []
-        self._queues |= dict.fromkeys(set(moved) - set(self._queues), self._concurrency)  # by overrides
+        self._queues |= dict.fromkeys(set(moved) - set(self._queues), self._concurrency)  # queues from overrides
         self._registration.queues = list(self._queues)
         self._slots = Slots(self._queues, self._concurrency, self._executor.start)
         await self._schemas.learn(store)
 
     async def _live(self, store: Store, stop: Stop) -> bool:
-        """Run under one registration. False if this worker was declared lost and must register again."""
+        """Run under one registration. Returns False if this worker was declared lost and must register again."""
         worker = self.id = await self._registration.register(store, stop)
         if worker is None:
             return True
@@ -200,7 +199,7 @@ class Worker:
                     lost = group.create_task(self._lost.wait())
                     await asyncio.wait({pumping, lost}, timeout=FLUSH_S, return_when=asyncio.FIRST_COMPLETED)
                 pumping.cancel()
-                self._lost.set()  # wakes everything that waits for it
+                self._lost.set()  # wakes all tasks that wait for it
             if pumping.cancelled() or not pumping.result():
                 self._give_up(worker)
                 if stop.requested:
@@ -213,7 +212,7 @@ class Worker:
             await heartbeat.close()
 
     async def _until_stopped(self, stop: Stop, pumping: "asyncio.Task[bool]") -> bool:
-        """Run until there is a reason to drain; False if the lease is lost and there is nothing to drain."""
+        """Run until there is a reason to drain. Returns False if the lease is lost, so that there is nothing to drain."""
         reasons = [stop.wait(), self._lost.wait()]
         if self._once:
             reasons.append(self._pump.idle.wait())
@@ -290,10 +289,10 @@ class Worker:
 
     def _end(self, run: Run, finished: Finished | None) -> None:
         if not self._slots.finish(run):
-            return  # abandoned before it ended: its outcome is decided
+            return  # abandoned before it ended: its outcome is already decided
         if (
             finished is not None and self._watchdog.may_renew
-        ):  # otherwise the loop was blocked for too long, and others run the job
+        ):  # otherwise the loop was blocked for too long, and other workers run the job
             self._settle(run, finished)
             if finished.outcome in (AttemptOutcome.FAILED, AttemptOutcome.TIMEOUT):
                 log_failure(run, finished)
@@ -310,7 +309,7 @@ class Worker:
         self._pump.settle(Settlement(job_id, attempt, outcome, result, detail, run.ran_ms(), run.claimed.definition))
 
     def _cancel(self, job_id: UUID, attempt: int) -> None:
-        """A cancellation of this attempt was requested."""
+        """Cancel an attempt."""
         run = self._slots.find((job_id, attempt))
         if run is not None:
             run.cancel()
@@ -319,7 +318,7 @@ class Worker:
             self._settle(waiting, ended(AttemptOutcome.CANCELED))
 
     def _gone(self, job_id: UUID, attempt: int) -> None:
-        """The lease of this attempt is lost: stop it, and report no outcome."""
+        """Stop an attempt whose lease is lost, and report no outcome."""
         run = self._slots.find((job_id, attempt))
         if run is not None:
             run.stop(Stopping.LOST)
@@ -327,7 +326,7 @@ class Worker:
             self._cached.give_back(waiting)
 
     def _give_up(self, worker: int) -> None:
-        """The lease is lost: stop every handler, and report no outcomes. Outcomes that were ready before may still be recorded."""
+        """Stop every handler after the lease was lost, and report no outcomes. Outcomes that were ready before may still be recorded."""
         log.error(
             "lease lost: stopping all handlers, other workers run their jobs", worker_id=worker, held=len(self._slots)
         )
@@ -364,7 +363,7 @@ class Worker:
                     await self._send_progress(run)
 
     async def _send_progress(self, run: Run) -> None:
-        """Send the handler's latest progress; one at a time, so that an older value never overwrites a newer one."""
+        """Send the handler's latest progress. Only one send runs at a time, so that an older value never overwrites a newer one."""
         job_id, attempt = run.key
         assert run.reporting is not None
         async with run.reporting:

@@ -65,7 +65,7 @@ async def test_an_exit_code_is_kept_with_the_attempt_and_tails_with_it(app: Plai
     job = app.command("fails", sys.executable, ["-c", code], retries=0)
     handle = await job.enqueue()
     await kit.run_until_idle()
-    with pytest.raises(JobFailed, match="it exited with 3: why"):
+    with pytest.raises(JobFailed, match="the command exited with code 3: why"):
         await handle.result(timeout=120)
     [attempt] = await (await app.store()).jobs.list_attempts(handle.id)
     assert (attempt.exit_code, attempt.reason, attempt.traceback) == (3, "exit_code", None)

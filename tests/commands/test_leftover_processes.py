@@ -151,7 +151,7 @@ async def test_nothing_survives_a_warden_that_is_killed(app: Plait, kit: Kit, tm
         child = _stat(command)[1]
         keeper = _stat(child)[1]
         os.kill(keeper if which == "keeper" else child, signal.SIGKILL)
-        with pytest.raises(JobFailed, match="exited with 137"):
+        with pytest.raises(JobFailed, match="exited with code 137"):
             await handle.result(timeout=120)
         await gone([*pids, keeper, child])
 

@@ -39,7 +39,7 @@ def test_a_heartbeat_of_more_than_half_the_lease_is_refused() -> None:
         (
             "KEEP_FAILED",
             "soon",
-            "PLAIT_KEEP_FAILED must be a number of seconds, or like '10m' or '1h30m', got 'soon'",
+            "PLAIT_KEEP_FAILED must be a number of seconds, or text such as '10m' or '1h30m', got 'soon'",
         ),
     ],
 )

@@ -88,7 +88,7 @@ async def test_options_add_up_and_leave_the_job_as_it_was(app: Plait) -> None:
         ({"delay": -1}, "delay must be between 0 and 100 years, got -1"),
         ({"delay": float("nan")}, "delay must be between"),
         ({"delay": 10**400}, "delay must be between"),
-        ({"delay": "soon"}, "delay must be a number of seconds, or like '10m' or '1h30m', got 'soon'"),
+        ({"delay": "soon"}, "delay must be a number of seconds, or text such as '10m' or '1h30m', got 'soon'"),
         ({"delay": None, "timeout": 0}, "timeout must be more than 0"),
         ({"scheduled_for": datetime(2030, 1, 1)}, "scheduled_for must have a time zone"),  # noqa: DTZ001
         ({"scheduled_for": "2030-01-01"}, "scheduled_for must be of type datetime"),

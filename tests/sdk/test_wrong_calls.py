@@ -79,7 +79,7 @@ def app() -> Plait:
         (lambda _: Snooze(-1), "Snooze: delay must be between 0 and 100 years, got -1"),
         (
             lambda _: RetryLater("x"),
-            "RetryLater: delay must be a number of seconds, or like '10m' or '1h30m', got 'x'",
+            "RetryLater: delay must be a number of seconds, or text such as '10m' or '1h30m', got 'x'",
         ),
         (
             lambda app: app.job(some).enqueue_many_sync(5),
@@ -141,7 +141,7 @@ def test_each_cause_of_a_wrong_cancel_grace_has_its_own_error(app: Plait) -> Non
 
     with pytest.raises(InvalidDefinition, match=r"cancel_grace must be more than 0, got 0$"):
         app.job(cancel_grace=0)(some)
-    with pytest.raises(InvalidDefinition, match=r"cancel_grace must be omitted with isolation, got 'process'$"):
+    with pytest.raises(InvalidDefinition, match=r"cancel_grace is not supported with isolation='process'$"):
         app.job(cancel_grace=1, isolation="process")(some)
     with pytest.raises(
         InvalidDefinition, match=r"cancel_grace requires an `async def` function, got a `def` function$"

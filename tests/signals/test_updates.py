@@ -71,7 +71,7 @@ async def test_a_reply_reaches_who_asked_and_a_rejection_too(shop: Any, kit: Kit
     assert await _ask(kit, asyncio.create_task(handle.update("price", 5, timeout=120)), app_harness, 1) == {"total": 5}
     with pytest.raises(UpdateRejected, match="a price is not negative"):
         await _ask(kit, asyncio.create_task(handle.update("price", -1, timeout=120)), app_harness, 2)
-    with pytest.raises(UpdateRejected, match="the payload does not fit: Expected `int`, got `str`"):
+    with pytest.raises(UpdateRejected, match="the payload does not match the type: Expected `int`, got `str`"):
         await _ask(kit, asyncio.create_task(handle.update("price", "x", timeout=120)), app_harness, 3)
     assert await handle.status() == Status.WAITING
     last = await _ask(

@@ -176,7 +176,7 @@ async def test_a_state_is_waited_for_by_its_value_or_by_a_function(app: Plait, k
     await kit.run_until_idle()
     assert (await by_function)["phase"] == "done"
     assert await handle.state(wait_for=lambda state: state["n"] > 1) == {"phase": "done", "n": 2}
-    with pytest.raises(TimeoutError, match=r"did not reach that state within 0\.01 s"):
+    with pytest.raises(TimeoutError, match=r"did not reach the expected state within 0\.01 s"):
         await handle.state(wait_for="never", timeout=0.01)
     never = asyncio.create_task(handle.state(wait_for="never"))
     await handle.signal("end")

@@ -271,7 +271,7 @@ async def test_items_are_decoded_by_type(app: Plait, kit: Kit) -> None:
     handle = await speak.enqueue()
     await kit.run_until_idle()
     assert await items(handle, type=str) == ["a"]
-    with pytest.raises(InvalidResult, match="an item of the stream 'tokens' does not fit"):
+    with pytest.raises(InvalidResult, match="an item of the stream 'tokens' does not match the type"):
         await items(handle, type=int)
 
 

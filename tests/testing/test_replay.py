@@ -232,7 +232,7 @@ async def test_what_a_replay_can_not_do_is_refused(plait: Kit) -> None:
     history = await _recorded(plait, order, 1, hours=0)
     with pytest.raises(InvalidArguments, match="must be a job or an `async def` function"):
         await plait.replay(history, lambda n: n)
-    with pytest.raises(InvalidArguments, match="history must be a document of `plait jobs history`"):
+    with pytest.raises(InvalidArguments, match="history must be a document from `plait jobs history`"):
         await plait.replay({"steps": []}, order)
     with pytest.raises(InvalidArguments, match="format must be 1, got 2"):
         await plait.replay({**history, "format": 2}, order)

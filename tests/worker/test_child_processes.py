@@ -96,7 +96,7 @@ async def test_a_handler_that_closes_its_channel_fails_alone_and_with_the_true_c
 @pytest.mark.parametrize("garbage", ["x", "garbage and more of it", "\0\0\0\2{}", "plt1\0\0\0\2[]", "plt1\0\0\0\2{}"])
 async def test_a_handler_that_writes_garbage_to_its_channel_fails_alone(children: Plait, garbage: str) -> None:
     handle = await leftovers.writes_garbage.enqueue(garbage)
-    with pytest.raises(JobDeadLettered, match="not a valid message") as failed:
+    with pytest.raises(JobDeadLettered, match="sent an invalid message") as failed:
         await handle.result(60)
     assert "SIGTERM" not in str(failed.value)
     assert await (await leftovers.beta.enqueue()).result(60) > 0

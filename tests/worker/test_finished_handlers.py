@@ -61,7 +61,7 @@ async def test_a_task_left_behind_on_the_loop_is_refused_what_it_wants_to_write(
         await asyncio.wait_for(refused.wait(), 30)
         assert [kind for kind, _ in seen] == [NoCurrentJob, NoCurrentJob, *[NotDurable] * 4]
         assert {said for _, said in seen} == {
-            f"attempt 1 of job {handle.id} has ended: code that outlives its handler can no longer write for it"
+            f"attempt 1 of job {handle.id} has ended: code that outlives its handler cannot write to the job"
         }
         (attempt,) = await (await app.store()).jobs.list_attempts(handle.id)
         assert attempt.progress is None

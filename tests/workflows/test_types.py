@@ -120,5 +120,5 @@ async def test_a_signal_that_does_not_fit_its_type_is_an_error_of_the_payload(ap
     handle = await parent.enqueue()
     await handle.signal("news", {"kind": "fish"})
     await kit.run_until_idle()
-    with pytest.raises(JobFailed, match="signal 'news' has a payload that does not fit"):
+    with pytest.raises(JobFailed, match="the payload of signal 'news' does not match the type"):
         await handle.result(120)

@@ -232,7 +232,7 @@ async def test_a_payload_is_checked_by_its_type(app: Plait, kit: Kit) -> None:
     await bad.signal("n", "three")
     await kit.run_until_idle()
     assert await good.result(120) == 3
-    with pytest.raises(JobFailed, match="payload that does not fit"):
+    with pytest.raises(JobFailed, match="does not match the type"):
         await bad.result(120)
 
 

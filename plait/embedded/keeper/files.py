@@ -1,4 +1,4 @@
-"""Files and locks of the keeper and of the processes that use its server. They are opened so that nobody can trick root into using other files."""
+"""Files and locks of the keeper and of the processes that use its server. They are opened in a way that prevents other users from redirecting root to other files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 class Lock:
-    """A flock on one file. Two of them exclude each other even in one process."""
+    """A flock on one file. Two locks on the same file exclude each other, even in one process."""
 
     def __init__(self, path: Path) -> None:
         self.fd = open_file(path, os.O_RDWR)
@@ -38,7 +38,7 @@ class Lock:
 
 
 def inherit_owner(path: Path) -> None:
-    """Files that root creates in another user's directory belong to that user, who could not open them otherwise."""
+    """As root, give a new file to the owner of its directory, who could not open it otherwise."""
     if os.geteuid() == 0:
         above = path.parent.stat()
         os.chown(path, above.st_uid, above.st_gid, follow_symlinks=False)

@@ -146,7 +146,7 @@ class Keeper:
                     return None
                 # A server that is shutting down seems ready until it has handled its signal, so check more than once.
                 if server and settled and now - settled > 1:
-                    say(f"adopting the server with pid {server.pid}: we did not start it and will not stop it")
+                    say(f"adopting the server with pid {server.pid}: this keeper did not start it and will not stop it")
                     return server
                 if now - began > 60:
                     raise Failed(f"an earlier server still runs on {self.data}, and this process must not stop it")
@@ -196,8 +196,8 @@ class Keeper:
             self._pause(0.005)
 
     def _restart(self, restarts: list[float]) -> None:
-        """Postgres ended unexpectedly: restart it, a limited number of times."""
-        say(f"postgres exited unexpectedly with {self.postmaster.returncode if self.postmaster else 'no trace'}")
+        """Restart Postgres after it exited unexpectedly, a limited number of times."""
+        say(f"postgres exited unexpectedly with {self.postmaster.returncode if self.postmaster else 'an unknown code'}")
         self.postmaster = None
         self.ready.release()
         restarts.append(time.monotonic())

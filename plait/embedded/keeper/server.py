@@ -29,7 +29,7 @@ def find_server(data: Path, *, port: int) -> Found | None:
 
 
 def is_server_of(data: Path, pid: int) -> bool:
-    """Whether the process is a Postgres server whose working directory is this one."""
+    """Whether the process is a Postgres server whose working directory is this data directory."""
     process = Path("/proc") / str(pid)
     if Path("/proc/self/exe").exists():
         try:
