@@ -6,8 +6,8 @@
 --   called   plait.store.signals._tenant, plait.store.tenants.own_tenant_id, the schema
 --
 -- Every row-level security policy calls it. Inside a SECURITY DEFINER function current_user is the
--- owner, so session_user decides. A bound login always sees its own tenant; plait.tenant counts
--- only if a trusted role sets it.
+-- owner, so session_user decides. A bound login always sees its own tenant. The setting
+-- plait.tenant applies only to trusted roles.
 create or replace function plait._visible_tenant() returns uuid
 language plpgsql stable security definer set search_path = plait, pg_temp as $$
 declare

@@ -11,7 +11,7 @@
 create or replace function plait.await_claims(p_queue text, p_wait_ms int default 5000)
 returns boolean language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
-  -- clock: of a wait
+  -- clock: limits a wait
   v_until  timestamptz := clock_timestamp() + make_interval(secs => p_wait_ms / 1000.0);
   v_worker int;
   v_all    boolean := true;

@@ -4,7 +4,7 @@
 --   locks    keys in sorted order; waits p_wait_ms for an open transaction that holds the same key
 --   raises   PL006 for an idempotency key with another payload; PL016 if an open transaction still
 --            holds the key, with the job's id as detail; lock_not_available (55P03) for a caller
---            whose lock_timeout is below a second: plait's own duties, which try again
+--            whose lock_timeout is below a second: plait's own duties, which retry
 --   called   enqueue_many, _spawn
 --
 -- Never DO UPDATE: a user's long transaction would then lock a row that has to be deleted when
@@ -83,7 +83,7 @@ begin
       if v_job <> r.id then
         v_asked := v_asked || r.id;
         v_found := array_replace(v_found, r.id, v_job) || v_job;
-        -- Its idempotency key belongs to the existing job: this one is never created.
+        -- The idempotency key now belongs to the existing job, because this job is not created.
         update plait.idempotency set job_id = v_job where job_id = r.id;
       end if;
       exit;

@@ -4,7 +4,7 @@
 --   locks    the tenant's row, for at most p_wait_ms, and only if it has a quota
 --   raises   PL005 if the quota is exhausted, PL016 if the row stays locked, with the tenant's id
 --            as detail; lock_not_available (55P03) for a caller whose lock_timeout is below a
---            second: plait's own duties and workers, which try again
+--            second: plait's own duties and workers, which retry
 --   called   enqueue_many, fork, open_fan_out, _open_nodes, _retry, _spawn
 --
 -- quota_left is a lower bound on the remaining quota, because jobs that end only add to it. So jobs

@@ -3,8 +3,8 @@
 --   moves    nothing -> queued | scheduled; -> waiting, for jobs that depend on others
 --   locks    idempotency keys, dedupe keys (both sorted), the tenant's row if it has a quota; with
 --            p_afters as _add_dependencies; node jobs as _start_node_job
---   raises   PL001 bad argument, PL002 bad id, PL003 no such tenant, PL004 foreign tenant, PL005
---            quota exceeded, PL006 idempotency key used with another payload, PL007 inactive
+--   raises   PL001 invalid argument, PL002 invalid id, PL003 no such tenant, PL004 another tenant,
+--            PL005 quota exceeded, PL006 idempotency key used with another payload, PL007 inactive
 --            definition, PL008 no such job to wait for, PL010 for keys outside READ COMMITTED,
 --            PL016 when another open transaction holds a key, a quota or a job to wait for
 --   called   after_many, enqueue, _fire, signal_or_start, plait.store.jobs.enqueue_many,
@@ -13,7 +13,7 @@
 --   p_ids                  new UUIDv7 ids, one per job, from `uuidv7`
 --   p_definitions          names of job definitions
 --   p_payloads             the arguments of each handler, a JSON object as text
---   p_tenants              ids of tenants. Default: as p_tenant elsewhere
+--   p_tenants              ids of tenants. Default: as for p_tenant in other functions
 --   p_queues               names of queues. Default: each definition's queue
 --   p_priorities           lower runs first. Default: each definition's priority
 --   p_max_attempts         maximum number of attempts. Default: each definition's
@@ -26,7 +26,7 @@
 --   p_limit_keys           values for the per-key limits of the definitions
 --   p_correlation_ids      ids of your own to find jobs by
 --   p_source               `manual`, `event`, `schedule` or `system`
---   p_in_transaction       false promises that the caller commits at once
+--   p_in_transaction       false if the caller commits immediately after this call
 --   p_afters               for each job, the ids of the jobs that it waits for, as an array literal
 --   p_on_dependency_failures   `cancel` or `run`
 --   p_wait_ms              milliseconds to wait for each lock before PL016, unless lock_timeout is
@@ -41,7 +41,7 @@
 -- Missing arrays and null elements take the definition's defaults. A single element (definition,
 -- tenant, queue, priority, max_attempts) applies to all jobs.
 -- Ids come from the caller, so a call whose reply was lost can be repeated: existing jobs are left
--- unchanged. Returns a row only for jobs that were not created because an older one holds their
+-- unchanged. Returns a row only for jobs that were not created because an older job holds their
 -- key.
 create or replace function plait.enqueue_many(
   p_ids              uuid[],
@@ -166,7 +166,7 @@ begin
         and t.id in (select coalesce(v_tenant, u) from unnest(p_ids, p_tenants) i(id, u))
       order by t.id
     loop
-      -- locks: the next transaction sees the jobs of this one
+      -- locks the tenant's row, so that the count below includes all committed jobs
       perform plait._reserve_quota(r.id, 0, p_wait_ms => p_wait_ms);
       perform plait._reserve_quota(r.id, plait._count_new(
         p_tenant => r.id, p_now => v_now, p_ids => p_ids,
@@ -195,7 +195,7 @@ begin
       p_idempotency_keys => p_idempotency_keys, p_idempotency_ttls_s => p_idempotency_ttls_s,
       p_wait_ms => p_wait_ms) k loop
       v_ids := array_remove(v_ids, r.requested);
-      if p_afters is not null then  -- a job that depends on the one waits for the other
+      if p_afters is not null then  -- dependents wait for the existing job
         p_afters := array(select replace(a, r.requested::text, r.existing::text)
                           from unnest(p_afters) with ordinality u(a, n)
                           order by n);
@@ -237,7 +237,7 @@ begin
                       on j.id = i.id and j.tenant_id = coalesce(v_tenant, i.tenant_id)
                         and j.definition = i.definition
                     where i.id = any(v_there) and j.id is null) then
-        raise exception 'a job id must be a new UUIDv7 made within a day of now'
+        raise exception 'a job id must be a new UUIDv7 generated within a day of now'
           using errcode = 'PL002';
       end if;
       v_ids := array(select i from unnest(v_ids) i where not i = any(v_there));

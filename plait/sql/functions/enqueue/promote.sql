@@ -5,8 +5,8 @@
 --   raises   nothing
 --   called   plait.store.leader.promote
 --
--- run_at becomes the time of promotion, from which on the job is queued. Returns how many jobs
--- moved, and in how many seconds the next one is due, not counting jobs that are due but locked.
+-- run_at becomes the time of promotion, since when the job is queued. Returns how many jobs moved,
+-- and in how many seconds the next job is due, not counting jobs that are due but locked.
 create or replace function plait.promote(
   p_limit int default 1000, out o_promoted int, out o_next_s float8
 )
