@@ -88,7 +88,7 @@ exception when check_violation then
     case v_bad
       when 'endpoints_label_check' then 'a label must have 1 to 200 printable characters'
       when 'endpoints_url_check' then
-        'a URL must begin with https://, have no white space and at most 2,000 characters'
+        'a URL must begin with https:// or http:// and have at most 2,000 characters, without white space'
       when 'endpoints_signature_check' then 'signature must be standard, sha256 or sha512'
       when 'endpoints_statuses' then
         'each status must be succeeded, failed, dead_letter, canceled or skipped'

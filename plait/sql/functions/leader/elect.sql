@@ -7,8 +7,8 @@
 --   called   plait.store.leader.elect
 --
 -- The term grows with each new holder; it fences the leader's writes (_still_leads). The duties are
--- safe without it: election only avoids duplicate work. A process that resigns while it still runs
--- a leader's job keeps the lease, and tries again later.
+-- safe without leader election, which only avoids duplicate work. A process that still runs a
+-- leader's job cannot resign: it keeps the lease and retries later.
 create or replace function plait.elect(
   p_holder text, p_lease_s float8 default 10, p_resign boolean default false,
   out o_leads boolean, out o_term bigint, out o_holder text
