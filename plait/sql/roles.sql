@@ -1,6 +1,6 @@
 -- Roles belong to the server, not to one database: several installations share them, and several
--- processes may create them at once. Run by a superuser or a role with CREATEROLE. Not needed if a
--- DBA has created the roles.
+-- processes may create them at the same time. Run by a superuser or a role with CREATEROLE. Not
+-- needed if a DBA has created the roles.
 --
 --   plait_owner   owns the tables and functions, and runs migrations; cannot log in
 --   plait_client  for a trusted application: enqueues, reads and cancels jobs of any tenant

@@ -1,4 +1,4 @@
--- Tenants, and the logins that are bound to one.
+-- Tenants, and the logins that are bound to tenants.
 
 create table plait.tenants (
   id          uuid primary key,

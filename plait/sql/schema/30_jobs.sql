@@ -1,4 +1,4 @@
--- Jobs as they were enqueued. Only continue_as_new changes a row, and retention deletes it.
+-- Jobs as they were enqueued. After that, only continue_as_new changes a row. Retention deletes it.
 
 create table plait.jobs (
   id              uuid primary key,
@@ -43,7 +43,7 @@ create index jobs_tree on plait.jobs (root_id, fan_out_id, fan_out_index) where 
 create index jobs_correlation on plait.jobs (tenant_id, correlation_id, id)
   where correlation_id is not null;
 
--- A job with a dedupe key holds it here until it is final.
+-- Dedupe keys. A job holds its key until the job is final.
 create table plait.dedupe (
   tenant_id uuid not null,
   key       text collate "C" not null,
@@ -51,8 +51,8 @@ create table plait.dedupe (
   primary key (tenant_id, key)
 );
 
--- A job with an idempotency key holds it here until `expires_at`, or, if that is null, for as long
--- as the job is kept.
+-- Idempotency keys. A job holds its key until `expires_at` or, if that is null, for as long as the
+-- job is kept.
 create table plait.idempotency (
   tenant_id    uuid not null,
   definition   text collate "C" not null,

@@ -13,8 +13,8 @@
 --   2. no such job can still appear.
 -- For 2: a function that makes a job queued reads the clock after its transaction has an id
 -- (_now_after_xid). An earlier claim of this worker read the time `seen_at` before it got its own
--- id, `seen_xid`. A transaction with a greater id got it later, and reads a later time. When all
--- transactions with smaller ids have ended, nothing earlier than `seen_at` can appear.
+-- id, `seen_xid`. A transaction with a greater id got that id later, so it reads a later time. When
+-- all transactions with smaller ids have ended, nothing earlier than `seen_at` can appear.
 -- A bound never moves back. The check needs no privilege to see other sessions. An open transaction
 -- that has written prevents the bounds from advancing. Called when a claim got at least 100 jobs of
 -- the main lane, or was slow for the number of jobs that it got.

@@ -1,4 +1,4 @@
--- _claim_side_lanes: claim up to p_limit jobs from all lanes of a queue except the main one.
+-- _claim_side_lanes: claim up to p_limit jobs from all lanes of a queue except the main lane.
 --
 --   moves    queued -> running
 --   locks    limits by try-locks; live rows SKIP LOCKED. Never waits

@@ -15,8 +15,8 @@
 -- queues (set only after a claim of 100 jobs or more). o_bounds: scan bounds, to be sent with the
 -- next claims (_advance_scan_bounds). p_sleep: if nothing is claimed, enqueues notify this worker
 -- from now on. A value that all claimed jobs share is returned once. p_careful: outcomes whose rows
--- another transaction holds are left out, and their positions are returned in o_busy. Without it
--- the call waits for these rows, which costs nothing if no row is held.
+-- another transaction holds are left out, and their positions are returned in o_busy. Without
+-- p_careful the call waits for these rows, which costs nothing if no row is held.
 create or replace function plait.cycle(
   p_worker int,
   p_queues text[], p_limits int[], p_cursors uuid[], p_lane_cursors text[],

@@ -1,4 +1,4 @@
--- _insert_keys: insert the dedupe and idempotency keys of new jobs; return those already held.
+-- _insert_keys: insert the keys of new jobs; return the jobs whose keys older jobs hold.
 --
 --   moves    nothing
 --   locks    keys in sorted order; waits p_wait_ms for an open transaction that holds the same key

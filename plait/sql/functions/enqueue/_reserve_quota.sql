@@ -8,8 +8,8 @@
 --   called   enqueue_many, fork, open_fan_out, _open_nodes, _retry, _spawn
 --
 -- quota_left is a lower bound on the remaining quota, because jobs that end only add to it. So jobs
--- are counted only when it runs out, and the count is exact under the lock. The quota is deducted
--- after the insert because only then is it known which jobs are new.
+-- are counted only when the bound runs out, and the count is exact under the lock. The quota is
+-- deducted after the insert because only then is it known which jobs are new.
 create or replace function plait._reserve_quota(
   p_tenant uuid, p_count int, p_made boolean default false, p_wait_ms int default 2000
 ) returns void

@@ -1,4 +1,4 @@
--- _set_deadlines: set the deadlines of new jobs: the job's own, its previous, or the definition's.
+-- _set_deadlines: set deadlines of new jobs: the job's own, its previous one, or the definition's.
 --
 --   moves    nothing
 --   locks    nothing that others hold: the jobs are new, or the caller holds them

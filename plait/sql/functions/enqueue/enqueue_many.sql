@@ -92,8 +92,7 @@ begin
     if exists (select from unnest(p_tenants) t where t <> v_tenant) then
       raise exception 'this login may only act for its own tenant' using errcode = 'PL004';
     end if;
-    p_in_transaction := true;  -- whatever the caller passes: it must not hold locks that others
-                               -- need
+    p_in_transaction := true;  -- a bound login must not hold locks that others need
   elsif p_tenants is null then
     v_tenant := plait._tenant(null);
   elsif cardinality(p_tenants) = 1 then
@@ -210,8 +209,8 @@ begin
   end if;
 
   -- Insert without checking first. An id that exists was sent again, or belongs to another tenant,
-  -- which is reported like any invalid id. This is detected only when it happens, because checking
-  -- first, or ON CONFLICT, would make every insert slower.
+  -- which is reported like any invalid id. Duplicates are detected by the failed insert, because
+  -- checking first, or ON CONFLICT, would make every insert slower.
   for v_pass in 1..2 loop
     begin
       select i.o_queues, i.o_metered, i.o_node_jobs into v_queues, v_metered, v_nodes

@@ -1,8 +1,8 @@
 -- _take_over_leader_jobs: requeue the jobs that the former leader still runs as the leader.
 --
 --   moves    running -> queued, or -> canceled if cancellation was requested
---   locks    live rows SKIP LOCKED: a locked row is being settled, and _still_leads rejects it;
---            then as _fan_in
+--   locks    live rows SKIP LOCKED: a locked row is being settled, and _still_leads rejects its
+--            outcome; then as _fan_in
 --   raises   nothing
 --   called   elect, rescue
 --

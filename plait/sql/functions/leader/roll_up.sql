@@ -1,4 +1,4 @@
--- roll_up: count attempts by outcome for each minute, including those that commit late.
+-- roll_up: count attempts by outcome for each minute, even if transactions commit late.
 --
 --   moves    nothing
 --   locks    tries one of plait's own locks, so that only one process counts at a time

@@ -1,4 +1,4 @@
--- open_nodes: start the parts of a node job that could not start when it was enqueued.
+-- open_nodes: start the parts of a node job that could not start when the job was enqueued.
 --
 --   moves    running -> waiting; nothing -> queued, for each node's part
 --   locks    the job's live row; then as _open_nodes

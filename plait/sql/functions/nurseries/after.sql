@@ -1,4 +1,4 @@
--- after: add a follow-up: a job that is enqueued in the transaction in which this one succeeds.
+-- after: add a follow-up: a job that is enqueued in the transaction in which this job succeeds.
 --
 --   moves    nothing
 --   locks    as _add_follow_ups

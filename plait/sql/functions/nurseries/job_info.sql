@@ -1,4 +1,4 @@
--- job_info: the info of a job and its descendants, merged: numbers add up, a parent's keys win.
+-- job_info: the info of a job and its descendants, merged: numbers are summed, a parent's keys win.
 --
 --   moves    nothing
 --   locks    nothing

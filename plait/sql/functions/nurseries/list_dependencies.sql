@@ -5,7 +5,7 @@
 --   raises   PL004 for another tenant; nothing for a job that does not exist
 --   called   job_history, plait.store.nurseries.list_dependencies
 --
--- A page begins after p_after and ends when its results reach p_bytes; it has at least one row.
+-- A page begins after p_after, has at least one row, and ends when its results reach p_bytes.
 -- p_last: return only the last dependency, whose result a chain passes on. Jobs that retention has
 -- deleted are omitted.
 create or replace function plait.list_dependencies(

@@ -1,4 +1,4 @@
--- spawn_many: spawn children or siblings of a running job, with a checkpoint in one transaction.
+-- spawn_many: spawn children or siblings of a running job and checkpoint them in one transaction.
 --
 --   moves    as _spawn
 --   locks    the job's live row, for fencing; then as _spawn
