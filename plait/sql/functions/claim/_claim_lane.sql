@@ -7,11 +7,12 @@
 --
 -- A claim serves a rotating window over the tenants that have queued jobs here. A recursive skip
 -- scan of the index finds these tenants without reading their jobs. Each tenant gets its share; the
--- remainder is divided equally among tenants that have more jobs. The window is never wider than
--- the limit, so every tenant in it gets at least one job, and the cursor skips no tenant. With
--- weights the window is as wide as possible, and shares below one job are assigned at random. If a
--- window yields no jobs (paused tenants, or definitions that this worker does not have), the claim
--- continues with the next window. A claim that has some jobs stops after four windows.
+-- remainder is divided equally among tenants that have more jobs. Without weights, the window is
+-- never wider than the limit, so every tenant in it gets at least one job, and the cursor skips no
+-- tenant. With weights, the window has its maximum width, and shares below one job are assigned at
+-- random. If a window yields no jobs (paused tenants, or definitions that this worker does not
+-- have), the claim continues with the next window. A claim that has some jobs stops after four
+-- windows.
 -- Tenants without scan bounds are searched for at intervals, or when the tenants with bounds do not
 -- have enough jobs. p_only: all jobs in the lane belong to this tenant, so fairness does not
 -- matter. p_special: whether any tenant is paused, weighted or limited; null: not known.

@@ -1,4 +1,4 @@
--- examine: problems that the server's catalogue shows. Needs no extension.
+-- examine: problems found in the server's catalogue. Needs no extension.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,4 +1,4 @@
--- findings: problems that plait's own tables show; examine reads the server's catalogue.
+-- findings: problems found in plait's own tables; examine reads the server's catalogue.
 --
 --   moves    nothing
 --   locks    nothing

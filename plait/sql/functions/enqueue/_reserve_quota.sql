@@ -1,7 +1,7 @@
 -- _reserve_quota: check a tenant's quota before jobs are inserted; deduct it afterwards (p_made).
 --
 --   moves    nothing
---   locks    the tenant's row, for at most p_wait_ms, and only if it has a quota
+--   locks    the tenant's row, waiting at most p_wait_ms
 --   raises   PL005 if the quota is exhausted, PL016 if the row stays locked, with the tenant's id
 --            as detail; lock_not_available (55P03) for a caller whose lock_timeout is below a
 --            second: plait's own duties and workers, which retry

@@ -1,7 +1,7 @@
 -- enqueue_many: enqueue jobs, one per array element.
 --
 --   moves    nothing -> queued | scheduled; -> waiting, for jobs that depend on others
---   locks    idempotency keys, dedupe keys (both sorted), the tenant's row if it has a quota; with
+--   locks    the tenant's row if it has a quota, idempotency keys, dedupe keys (both sorted); with
 --            p_afters as _add_dependencies; node jobs as _start_node_job
 --   raises   PL001 invalid argument, PL002 invalid id, PL003 no such tenant, PL004 another tenant,
 --            PL005 quota exceeded, PL006 idempotency key used with another payload, PL007 inactive
@@ -38,8 +38,8 @@
 --   select * from plait.enqueue_many(array[plait.uuidv7(), plait.uuidv7()], array['send_mail'],
 --     array['{"to": "a@b.example"}', '{"to": "c@d.example"}']);
 --
--- Missing arrays and null elements take the definition's defaults. A single element (definition,
--- tenant, queue, priority, max_attempts) applies to all jobs.
+-- For missing arrays and null elements, the definition's defaults apply. A single element
+-- (definition, tenant, queue, priority, max_attempts) applies to all jobs.
 -- Ids come from the caller, so a call whose reply was lost can be repeated: existing jobs are left
 -- unchanged. Returns a row only for jobs that were not created because an older job holds their
 -- key.

@@ -1,4 +1,4 @@
--- _take_over_leader_jobs: requeue the jobs that the former leader still runs as the leader.
+-- _take_over_leader_jobs: requeue the leader's jobs that the former leader still runs.
 --
 --   moves    running -> queued, or -> canceled if cancellation was requested
 --   locks    live rows SKIP LOCKED: a locked row is being settled, and _still_leads rejects its
