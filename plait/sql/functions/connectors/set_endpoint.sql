@@ -88,7 +88,7 @@ exception when check_violation then
     case v_bad
       when 'endpoints_label_check' then 'a label must have 1 to 200 printable characters'
       when 'endpoints_url_check' then
-        'a URL must begin with https:// or http:// and have at most 2,000 characters, without white space'
+        'url must begin with https:// or http://, have no spaces and at most 2,000 characters'
       when 'endpoints_signature_check' then 'signature must be standard, sha256 or sha512'
       when 'endpoints_statuses' then
         'each status must be succeeded, failed, dead_letter, canceled or skipped'
