@@ -1,9 +1,9 @@
 -- Roles belong to the server, not to one database: several installations share them, and several
--- processes may create them at once. Run by a superuser or a role with CREATEROLE, or not at all if
--- a DBA has created the roles.
+-- processes may create them at the same time. Run by a superuser or a role with CREATEROLE. Not
+-- needed if a DBA has created the roles.
 --
 --   plait_owner   owns the tables and functions, and runs migrations; cannot log in
---   plait_client  for a trusted application: enqueues, reads and cancels for any tenant
+--   plait_client  for a trusted application: enqueues, reads and cancels jobs of any tenant
 --   plait_tenant  for a login that is bound to one tenant (plait.bind_login)
 --   plait_worker  runs jobs and the leader's duties
 --   plait_admin   manages queues, tenants and definitions, and reads across tenants

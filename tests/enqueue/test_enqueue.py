@@ -316,5 +316,5 @@ async def test_an_inactive_definition_takes_no_new_jobs_and_runs_the_old(harness
 async def test_an_array_that_cannot_be_read_by_position_is_refused(harness: Harness, priorities: str) -> None:
     sql = f"select plait.enqueue_many($1, array['add'], array['{{}}', '{{}}'], p_priorities => {priorities})"
     async with harness.connection() as connection:
-        with pytest.raises(asyncpg.PostgresError, match="one dimension that begins at 1"):
+        with pytest.raises(asyncpg.PostgresError, match="one-dimensional with lower bound 1"):
             await connection.fetch(sql, [new_id(), new_id()])

@@ -59,7 +59,7 @@ async def test_past_the_timeout_a_job_that_must_not_proceed_fails_and_no_leader_
     await cluster.time_out()
     found = await harness.job(job)
     assert (found.status, found.reason) == (Status.FAILED, "quorum_timeout")
-    assert found.error == "1 of 3 nodes were done within 10 s, and 2 had to be; not heard of: b, c"
+    assert found.error == "1 of 3 nodes finished within 10 s, but 2 were required; no outcome from: b, c"
     assert await cluster.rule(job) == "timeout"
     assert await cluster.states(job) == {"a": Status.SUCCEEDED, "b": Status.CANCELED, "c": Status.CANCELED}
     assert all([await worker.claim(5) == [] for worker in cluster.nodes.values()])

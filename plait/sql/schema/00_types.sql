@@ -14,7 +14,7 @@ create type plait.outcome as enum (
 );
 
 -- Scan bounds: where a worker's claims from one queue start reading the index. For each tenant and
--- priority it is the earliest run_at that a queued job of the main lane can still have (see
+-- priority, `starts` is the earliest run_at that a queued job of the main lane can still have (see
 -- _advance_scan_bounds). A transaction with an id above `seen_xid` got its id after `seen_at`.
 create type plait.scan_bounds as (
   seen_at timestamptz, seen_xid xid8, tenants uuid[], priorities smallint[], starts timestamptz[]

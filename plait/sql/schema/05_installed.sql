@@ -5,6 +5,6 @@ create table plait.installed (
   version        integer not null,       -- the number of the last migration
   functions_hash text not null,          -- functions and grants are re-created when this differs
   updated_at     timestamptz not null default plait.now(),
-  -- code written for this schema version or a newer one may run on this database
+  -- the oldest schema version whose code may run on this database
   oldest         integer not null
 );

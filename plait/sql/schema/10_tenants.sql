@@ -1,4 +1,4 @@
--- Tenants, and the logins that are bound to one.
+-- Tenants, and the logins that are bound to tenants.
 
 create table plait.tenants (
   id          uuid primary key,
@@ -15,11 +15,11 @@ create table plait.tenants (
   max_running integer check (max_running >= 0),
   -- limits the number of jobs that are not final
   max_queued  integer check (max_queued >= 0),
-  quota_left  integer,                               -- a lower bound on what is left of max_queued,
-                                                     -- see functions/enqueue/_reserve_quota.sql
+  quota_left  integer,                               -- a lower bound on the remaining quota, see
+                                                     -- functions/enqueue/_reserve_quota.sql
   -- triggers that code declares do not count; null: no limit
   max_triggers integer default 1000 check (max_triggers >= 0),
-  -- seconds by status; null: keep for ever; absent: the leader's setting applies
+  -- seconds by status; null: keep forever; absent: the leader's setting applies
   retention   jsonb not null default '{}' check (jsonb_typeof(retention) = 'object')
 );
 
@@ -27,11 +27,11 @@ create table plait.tenants (
 create index tenants_special on plait.tenants (id)
   where paused or weight <> 1 or max_running is not null;
 
--- Retention reads tenants that have their own retention times.
+-- For retention: tenants that have their own retention settings.
 create index tenants_retention on plait.tenants (id) where retention <> '{}';
 
--- A login of role plait_tenant is bound to its tenant here, by login name, so that a session can't
--- change it.
+-- A login of role plait_tenant is bound to its tenant here, by login name, so that a session cannot
+-- change the binding.
 create table plait.logins (
   login     name primary key,
   tenant_id uuid not null references plait.tenants (id)

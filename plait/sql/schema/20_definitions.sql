@@ -1,4 +1,4 @@
--- Job definitions and queues: settings, not work. They belong to the installation, not to a tenant.
+-- Settings of job definitions and queues. They belong to the installation, not to a tenant.
 
 create table plait.definitions (
   name            text collate "C" primary key check (
@@ -36,8 +36,8 @@ create table plait.definitions (
   description     text not null default '' check (length(description) <= 2000),
   -- A node job: the part that runs on each node, whether the leader acts afterwards, and the rules
   -- that decide it.
-  on_node         text collate "C",                  -- the definition of the
-                                                     -- nodes' part; null: none
+  on_node         text collate "C",                  -- the definition of the part that runs on each
+                                                     -- node; null: none
   on_leader       boolean not null default false,
   quorum          text not null default 'majority' check (
     quorum ~ '^(majority|all|[1-9][0-9]{0,5})$'),
@@ -45,16 +45,16 @@ create table plait.definitions (
     quorum_timeout_s > 0 and quorum_timeout_s <= 3.2e9),
   on_timeout      text not null default 'proceed' check (on_timeout in ('proceed', 'fail')),
   on_node_failure text not null default 'fail' check (on_node_failure in ('fail', 'tolerate')),
-  -- Search keys: keys and paths in payloads (plait.search_values), and the id from which on all
+  -- Search keys: keys and paths in payloads (plait.search_values), and the id from which all later
   -- jobs are indexed.
   search_keys     text[] check (
     cardinality(search_keys) between 1 and 10 and array_position(search_keys, null) is null
     and '' <> all(search_keys) and octet_length(search_keys::text) <= 1000),
   search_from     uuid,
   coded           jsonb,                             -- the values that an application's code passed
-                                                     -- to define; null: no code has
+                                                     -- to define; null: no code defines it
   inherits_attempts boolean not null default false,  -- neither code nor operator sets max_attempts,
-                                                     -- so a sub-job inherits its parent's
+                                                     -- so a sub-job inherits its parent's value
   -- Fields in payloads and results that viewers and operators may not see: names, or the last parts
   -- of paths (customer.ssn).
   sensitive       text[] constraint definitions_sensitive check (
@@ -97,8 +97,8 @@ create table plait.queues (
   rate_period_s double precision check (rate_period_s > 0 and rate_period_s <= 3.2e9),
   updated_at    timestamptz not null default plait.now(),
   serial        boolean not null default false,      -- one workflow at a time
-  roots         uuid[],                              -- serial: roots of workflows that have begun;
-                                                     -- the first that is live holds the queue
+  roots         uuid[],                              -- serial: roots of started workflows; the
+                                                     -- first live workflow holds the queue
   paused_at     timestamptz,
   paused_by     text check (length(paused_by) between 1 and 500),
   pause_reason  text check (length(pause_reason) between 1 and 500),

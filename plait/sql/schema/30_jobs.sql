@@ -1,4 +1,4 @@
--- Jobs as they were enqueued. Only continue_as_new changes a row, and retention deletes it.
+-- Jobs as they were enqueued. After that, only continue_as_new changes a row. Retention deletes it.
 
 create table plait.jobs (
   id              uuid primary key,
@@ -18,7 +18,7 @@ create table plait.jobs (
   limit_key       text collate "C",
   payload         json not null,                     -- json, not jsonb: half the cost, and
                                                      -- it accepts values that jsonb rejects
-  -- Null for a job without a parent: a root is its own root, and that is not stored.
+  -- Null for a job without a parent, so a root does not store itself as its root_id.
   parent_id       uuid,
   root_id         uuid,
   fan_out_id      uuid,
@@ -27,23 +27,23 @@ create table plait.jobs (
   forked_from     uuid,
   after           uuid[],                            -- dependencies: the job waits for these to
                                                      -- succeed
-  source_ref      text,                              -- for a schedule its trigger, for an event the
-                                                     -- event
+  source_ref      text,                              -- id of the trigger, the event or, for a
+                                                     -- delivery, the announced job
   node            text collate "C",                  -- the node of a part of a node job
-  runs            integer                            -- how often continue_as_new has
-                                                     -- restarted it; null: never
+  runs            integer                            -- number of runs, which continue_as_new
+                                                     -- increments; null: 1
 );
 
 create index jobs_tenant on plait.jobs (tenant_id, id);
--- To read a whole workflow, or the children of one fan-out in order. Jobs without children or
--- parents are not in this index.
+-- To read a whole workflow, or the children of one fan-out in order. Jobs without a parent are not
+-- in this index.
 create index jobs_tree on plait.jobs (root_id, fan_out_id, fan_out_index) where root_id is not null;
 
--- To find jobs by correlation id. Jobs without one are not in this index.
+-- To find jobs by correlation id. Jobs without a correlation id are not in this index.
 create index jobs_correlation on plait.jobs (tenant_id, correlation_id, id)
   where correlation_id is not null;
 
--- A job with a dedupe key holds it here until it is final.
+-- Dedupe keys. A job holds its key until the job is final.
 create table plait.dedupe (
   tenant_id uuid not null,
   key       text collate "C" not null,
@@ -51,8 +51,8 @@ create table plait.dedupe (
   primary key (tenant_id, key)
 );
 
--- A job with an idempotency key holds it here until `expires_at`, or, if that is null, for as long
--- as the job is kept.
+-- Idempotency keys. A job holds its key until `expires_at` or, if that is null, for as long as the
+-- job is kept.
 create table plait.idempotency (
   tenant_id    uuid not null,
   definition   text collate "C" not null,

@@ -1,13 +1,14 @@
--- The current state of a job: one slim row until it is final, then none. This file is the state
--- machine: the states of a row, the constraints of each, and the moves between them. All other
--- lists of them (plait/model/states.py, the docs) are tested against this file.
+-- The current state of a job: one small row until the job is final, then no row. This file is the
+-- state machine: the states of a row, the constraints of each state, and the moves between states.
+-- All other lists of states and moves (plait/model/states.py, the docs) are tested against this
+-- file.
 
 create table plait.live (
   job_id           uuid primary key with (fillfactor = 45),
   tenant_id        uuid not null,
   run_at           timestamptz not null,             -- scheduled: when due; queued: since when;
                                                      -- running: when claimed; waiting: since when,
-                                                     -- or until when if retried for later
+                                                     -- or until when if the retry is delayed
   cancel_requested timestamptz,                      -- running only: when its handler was asked to
                                                      -- stop
   worker           integer,
@@ -16,15 +17,15 @@ create table plait.live (
   priority         smallint not null,
   failed_attempts  smallint not null default 0,      -- attempts that count toward max_attempts
   max_attempts     smallint not null,
-  losses           smallint not null default 0,      -- workers lost while this job ran:
-                                                     -- the first, and those while it was
-                                                     -- the only suspect on its worker
+  losses           smallint not null default 0,      -- lost workers that count against this job:
+                                                     -- the first, and each that was lost while this
+                                                     -- job was its only suspect
   state            plait.status not null,
   metered          boolean not null default false,   -- counts toward its tenant's max_queued
   queue            text collate "C" not null,
   -- '' | suspect | d:<definition> | k:<definition>:<tenant>:<key> | n:<node> | leader | b:<build>,
-  -- followed by a space and the limit's lane if the job is limited. A suspect keeps the last three:
-  -- suspect:n:<node>
+  -- followed by a space and the limit's lane if the job is limited. A suspect keeps the last three
+  -- forms, as in suspect:n:<node>
   lane             text collate "C" not null default '',
   definition       text collate "C" not null,
   dedupe_key       text collate "C",
@@ -49,15 +50,15 @@ create table plait.live (
     cancel_requested is null or state = 'running'),
   constraint live_only_waiting_waits_on check (
     wait_on is null and wake_at is null or state = 'waiting'),
-  -- So that _settle_tied handles it: the outcome of a leader's job counts only while its process
-  -- leads.
+  -- So that _settle_tied handles a leader's job: its outcome is accepted only while its process is
+  -- the leader.
   constraint live_leader_is_tied check (tied or lane not in ('leader', 'suspect:leader'))
 ) with (
   autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
   autovacuum_analyze_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0,
   fillfactor = 45                                    -- space for the next version of a row on the
-                                                     -- same page: a claim writes one, and it is
-                                                     -- slightly longer
+                                                     -- same page, because a claim writes a slightly
+                                                     -- longer version
 );
 
 -- Deduplication is off: most keys are unique, and for a key that many rows share, a claim would

@@ -1,7 +1,7 @@
 -- Leases of workers and of the leader. One row covers all running jobs of a worker.
 
 create table plait.workers (
-  -- never reused, so that a lost worker's writes match nothing
+  -- never reused, so that a lost worker's writes match no row
   id          integer generated always as identity primary key,
   host        text not null,
   pid         integer not null,
@@ -43,7 +43,8 @@ create index workers_lost on plait.workers (id) where state = 'lost';
 create index workers_node on plait.workers (node) where state = 'alive';
 create index workers_builds on plait.workers (build) where build is not null;
 
--- The nodes of the cluster. Only workers have leases: a node is alive while one of its workers is.
+-- The nodes of the cluster. Only workers have leases: a node is alive while one of its workers is
+-- alive.
 create table plait.nodes (
   name      text collate "C" primary key check (name ~ '^[A-Za-z0-9_.:-]{1,100}$'),
   state     text not null default 'active' check (state in ('active', 'draining', 'lost', 'left')),
@@ -58,5 +59,6 @@ create table plait.leader (
   holder     text not null,
   term       bigint not null,
   expires_at timestamptz not null,
-  since      timestamptz not null default plait.now()               -- since when the holder has led
+  since      timestamptz not null default plait.now()               -- since when the holder has
+                                                                    -- been leader
 );

@@ -1,18 +1,19 @@
--- Workflows: the steps of a durable job, what it waits for (fan-outs, signals, other jobs), the
+-- Workflows: the steps of a durable job, the fan-outs, signals and jobs that it waits for, the
 -- order in which its children ended, and its follow-ups.
 
 -- A fan-out: children of one parent, and the strategy that decides the outcome. The transaction
--- that ends a child updates the counters under this row's lock, and the one that sets decided_at
--- resumes the parent. Children that end later are counted, but the decision never changes.
--- Two strategies are internal: `nursery` accepts children while its parent or one of them runs, and
--- is decided when the parent waits and all children have ended (the nursery of a job as a whole has
--- the job's id, and makes the job final); `after` has no children but counts the jobs that its
+-- that ends a child updates the counters under this row's lock, and the transaction that sets
+-- decided_at resumes the parent. Children that end later are counted, but the decision never
+-- changes.
+-- Two strategies are internal. `nursery` accepts children while its parent or one of its children
+-- runs, and is decided when the parent waits and all children have ended. A job's own nursery has
+-- the job's id, and makes the job final. `after` has no children: it counts the jobs that its
 -- parent depends on (plait.dependencies).
 create table plait.fan_outs (
   id            uuid primary key,
   tenant_id     uuid not null,
   parent_id     uuid not null,
-  root_id       uuid not null,                       -- the parent's, or the parent itself
+  root_id       uuid not null,                       -- the parent's root, or the parent itself
   created_at    timestamptz not null,
   timeout_at    timestamptz,
   decided_at    timestamptz,
@@ -20,15 +21,16 @@ create table plait.fan_outs (
   depth         smallint not null,                   -- depth of its children: locks are taken
                                                      -- deepest first
   total         integer not null check (total >= 0),
-  -- number of successes that it needs to succeed
+  -- number of children that must succeed
   needed        integer not null check (needed between 0 and total),
-  succeeded     integer not null default 0,          -- including skipped ones
+  succeeded     integer not null default 0,          -- including skipped children
   failed        integer not null default 0,
   canceled      integer not null default 0,
-  waited_for    integer,                             -- the parent waits until this
-                                                     -- many have ended, or until it is
-                                                     -- decided; null: it does not wait
-  decided_ended integer,                             -- how many had ended when it was decided
+  waited_for    integer,                             -- the parent waits until this many children
+                                                     -- have ended, or until the fan-out is decided;
+                                                     -- null: it does not wait
+  decided_ended integer,                             -- how many children had ended when it was
+                                                     -- decided
   early         boolean not null,                    -- decided as soon as enough have succeeded;
                                                      -- false: when all have ended
   streamed      boolean not null,                    -- the order in which its
@@ -42,12 +44,13 @@ create table plait.fan_outs (
     strategy in ('fail_fast', 'collect_all', 'threshold', 'quorum', 'nursery', 'after')),
   decision      text check (decision in ('succeeded', 'failed', 'timeout')),
   left_open     integer[],                           -- indexes of children that had not ended when
-                                                     -- it was decided: late, left out of results
+                                                     -- it was decided: they are late and omitted
+                                                     -- from the results
   serial        boolean not null default false,      -- nursery: one child at a time, in the
                                                      -- order in which they were spawned
-  stop          boolean not null default false,      -- nursery: when a child has failed, those
+  stop          boolean not null default false,      -- nursery: when a child has failed, children
                                                      -- that have not started are canceled
-  turn          uuid,                                -- serial: whose turn it is
+  turn          uuid,                                -- serial: the child whose turn it is
   parent_final  plait.status,                        -- a job's own nursery: the job's
                                                      -- status, if its handler failed;
                                                      -- null: its children decide
@@ -105,13 +108,13 @@ create table plait.steps (
   kind        text not null check (
     kind in ('call', 'transaction', 'version', 'fan_out', 'stream', 'sleep', 'signal', 'spawn',
              'nursery', 'after', 'join', 'timer', 'cancel')),
-  hash        text,                                  -- hash of its arguments; null: can't be
+  hash        text,                                  -- hash of its arguments; null: they cannot be
                                                      -- compared
   value       json,
   error       text,                                  -- a permanent error; other errors are not
                                                      -- stored, and the step is retried
-  finished    integer,                               -- order in which the ends of steps reached the
-                                                     -- handler; null: not yet
+  finished    integer,                               -- order in which the handler received the
+                                                     -- results of steps; null: not yet received
   branch      text collate "C" not null default '',  -- the task that requested it: '' is the
                                                      -- handler itself, 2.1 the first task of its
                                                      -- second task
@@ -144,7 +147,7 @@ create table plait.dependencies (
   primary key (on_id, fan_out_id)
 );
 
--- Follow-ups: jobs that are enqueued in the transaction in which another one succeeds.
+-- Follow-ups: jobs that are enqueued in the transaction in which another job succeeds.
 create table plait.follow_ups (
   job_id       uuid not null,
   id           uuid not null,                        -- id of the job that it becomes
@@ -164,8 +167,8 @@ create table plait.follow_ups (
 );
 create index follow_ups_late on plait.follow_ups (job_id) where late;
 
--- The workflows that a fork needs: that of its source job, and those whose fan-outs its steps refer
--- to. Retention keeps them for as long as the fork.
+-- The workflows that a fork needs: the workflow of its source job, and the workflows whose fan-outs
+-- its steps refer to. Retention keeps them for as long as the fork.
 create table plait.forks (
   tenant_id uuid not null,
   root_id   uuid not null,

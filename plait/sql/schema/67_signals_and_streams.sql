@@ -53,7 +53,7 @@ create table plait.event_waits (
                                                      -- functions/signals/_index_terms.sql
   match     jsonb not null,                          -- the event's data must contain this
   told      boolean not null default false,          -- the signal was sent while the job's row was
-                                                     -- locked: resume resumes the job
+                                                     -- locked, so `resume` resumes the job later
   primary key (job_id, signal)
 );
 create index event_waits_name on plait.event_waits (tenant_id, name, index_term);

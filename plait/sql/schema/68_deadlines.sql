@@ -3,8 +3,7 @@
 create table plait.deadlines (
   job_id     uuid primary key,
   tenant_id  uuid not null,
-  due_at     timestamptz,                            -- null: it was handled, or the job ended
-                                                     -- before it
+  due_at     timestamptz,                            -- null: it was handled, or the job ended first
   deadline_s double precision not null check (deadline_s > 0 and deadline_s <= 3.2e9)
 );
 create index deadlines_due on plait.deadlines (due_at) where due_at is not null;

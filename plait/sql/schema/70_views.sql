@@ -17,7 +17,7 @@ select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correla
        case when l.state = 'running' then r.progress else a.progress end as progress,
        j.parent_id, j.root_id, j.fan_out_id, j.fan_out_index, j.depth, j.forked_from, l.wait_on,
        l.wake_at, j.source_ref, j.node,
-       -- of the first attempt
+       -- start of the first attempt
        coalesce(f.at, case when l.state = 'running' then l.run_at end) as started_at,
        case when l.state = 'running' then l.worker else a.worker end as last_worker,
        -- Attempts that count against max_attempts, including the current one, but not suspensions,
@@ -39,7 +39,7 @@ left join lateral (
 left join lateral (
   select coalesce(t.started_at, t.claimed_at) as at
   from plait.attempts t
-  -- released before it started
+  -- not an attempt that was released before it started
   where t.job_id = j.id and t.claimed_at is not null
     and not (t.status = 'released' and t.started_at >= t.finished_at)
   order by t.attempt limit 1) f on true

@@ -23,8 +23,8 @@ create table plait.triggers (
   jitter_s        double precision not null default 0 check (jitter_s between 0 and 86400),
   timeout_s       double precision check (timeout_s > 0 and timeout_s <= 3.2e9),
   dedupe_window_s integer not null default 300 check (dedupe_window_s between 0 and 2592000),
-  revision        integer not null default 1,        -- grows with each change; fire names the
-                                                     -- revision that its caller has read
+  revision        integer not null default 1,        -- grows with each change; the caller of fire
+                                                     -- passes the revision that it has read
   priority        smallint,
   max_attempts    smallint check (max_attempts between 1 and 10000),
   enabled         boolean not null default true,
@@ -38,7 +38,7 @@ create table plait.triggers (
     definition collate "default" ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'),
   event_name      text collate "C" check (event_name ~ '^[A-Za-z0-9_.:/-]{1,200}$'),
   cron            text check (cron ~ '^\S{1,200}( \S{1,200}){4}$'),
-  time_zone       text,                              -- null: its tenant's
+  time_zone       text,                              -- null: its tenant's time zone
   queue           text collate "C" check (queue ~ '^[A-Za-z0-9_.:-]{1,100}$'),
   -- these three are templates, like the payload
   correlation_id  text check (length(correlation_id) between 1 and 500),
@@ -73,14 +73,14 @@ create table plait.fires (
   at           timestamptz not null,
   instant      timestamptz,
   event_id     uuid,
-  job_id       uuid,                                 -- the job that it created, or the
-                                                     -- existing one with the same dedupe key
+  job_id       uuid,                                 -- the job that it created, or the existing job
+                                                     -- with the same dedupe key
   outcome      text not null check (
     outcome in ('enqueued', 'deduplicated', 'skipped', 'held', 'refused')),
   window_key   text,                                 -- compared within the trigger's dedupe window
   error        text,
-  held         json,                                 -- held only: the job to enqueue
-                                                     -- when the previous one has ended
+  held         json,                                 -- held only: the job to enqueue when the
+                                                     -- previous job has ended
   constraint fires_occasion check ((instant is null) <> (event_id is null))
 );
 

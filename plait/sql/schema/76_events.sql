@@ -9,7 +9,7 @@ create table plait.events (
   deduplicated   integer not null default 0,         -- how many triggers found an existing job
   name           text collate "C" not null check (name ~ '^[A-Za-z0-9_.:/-]{1,200}$'),
   correlation_id text check (length(correlation_id) between 1 and 500),
-  error          text,                               -- why a trigger failed; plait.fires has all
+  error          text,                               -- why a trigger failed; plait.fires lists all
                                                      -- firings
   data           json not null
 );

@@ -7,10 +7,10 @@ create table plait.artifacts (
   tenant_id  uuid not null,
   job_id     uuid not null,
   created_at timestamptz not null,
-  expires_at timestamptz,                            -- when to check that its job exists; null:
-                                                     -- checked, and the job is not deleted
-  doomed_at  timestamptz,                            -- no longer needed since then: its bytes are
-                                                     -- deleted, then this row
+  expires_at timestamptz,                            -- when to check that its job exists; null: the
+                                                     -- check has found the job
+  doomed_at  timestamptz,                            -- since when it is no longer needed; its bytes
+                                                     -- are deleted, then this row
   size       bigint not null check (size > 0),
   kind       text not null check (kind in ('payload', 'result', 'step', 'signal')),
   sha256     text collate "C" not null check (sha256 ~ '^[0-9a-f]{64}$')

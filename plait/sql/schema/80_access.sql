@@ -1,13 +1,13 @@
 -- Access to the API: keys and browser sessions, the audit log, and stored replies.
 
--- API keys. Only the hash of a key is stored. A key has 256 random bits, so it can't be found from
--- a plain hash by trying. A key without a tenant belongs to an operator of the whole installation,
--- or to a worker.
+-- API keys. Only the hash of a key is stored. A key has 256 random bits, so an unsalted hash is
+-- safe against brute force. A key without a tenant belongs to an operator of the whole
+-- installation, or to a worker.
 create table plait.keys (
   id           uuid primary key,
   tenant_id    uuid references plait.tenants (id),
   hash         text collate "C" not null unique,
-  -- its first characters, to recognize it by
+  -- the first characters of the key, to identify it
   hint         text not null check (length(hint) <= 20),
   name         text not null check (length(name) between 1 and 200),
   role         text not null check (
@@ -16,7 +16,7 @@ create table plait.keys (
   created_at   timestamptz not null,
   expires_at   timestamptz,
   revoked_at   timestamptz,
-  last_used_at timestamptz,                                       -- to the minute
+  last_used_at timestamptz,                                       -- accurate to one minute
   -- how many definitions a worker's key has created
   definitions  integer not null default 0,
   -- the key that it was created with; null: created by the CLI or a sign-in
@@ -26,8 +26,8 @@ create table plait.keys (
 
 create index keys_of_tenant on plait.keys (tenant_id, id);
 
--- Browser sessions, used instead of a key. They end with the key with which they were opened.
--- `link`: a login link that is not used yet.
+-- Browser sessions, used instead of a key. A session ends at the latest when its key expires or is
+-- revoked. `link`: an unused login link, or an unused link to an embedded view.
 create table plait.sessions (
   hash       text collate "C" primary key,
   key_id     uuid not null references plait.keys (id) on delete cascade,
@@ -58,8 +58,8 @@ create table plait.audit (
 create index audit_tenant on plait.audit (tenant_id, id);
 create index audit_object on plait.audit (object, id);
 
--- Replies to requests with an Idempotency-Key, kept for a day. While there is no reply, the request
--- is still running.
+-- Replies to requests with an Idempotency-Key, kept for a day. While status is null, the request is
+-- still running.
 create table plait.replies (
   -- the nil UUID for requests that belong to no tenant
   tenant_id  uuid not null,

@@ -1,4 +1,4 @@
--- Counts that would be too slow to make in a request (T113); the leader makes them.
+-- Counts that are too slow to compute in a request (T113). The leader updates them.
 
 -- Live jobs by tenant, queue and state, as of `at`.
 create table plait.depths (
@@ -7,7 +7,7 @@ create table plait.depths (
   state     plait.status not null,
   at        timestamptz not null,
   jobs      bigint not null,
-  oldest    timestamptz not null,                    -- since when the oldest has been in that
+  oldest    timestamptz not null,                    -- since when the oldest job has been in that
                                                      -- state, or when it is due
   primary key (tenant_id, queue, state)
 );
@@ -19,11 +19,11 @@ create policy tenant on plait.depths for select
   to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 
--- How attempts ended, for each minute.
+-- Enqueued jobs and outcomes of attempts, for each minute.
 create table plait.minutes (
   tenant_id   uuid not null,
   minute      timestamptz not null,
-  enqueued    integer not null default 0,            -- by the time in their ids
+  enqueued    integer not null default 0,            -- jobs, by created_at
   succeeded   integer not null default 0,            -- these five count jobs that became final
   failed      integer not null default 0,
   dead_letter integer not null default 0,
@@ -37,8 +37,8 @@ create table plait.minutes (
 );
 create index minutes_minute on plait.minutes (minute);
 
--- The time up to which minutes are final, and the transactions that must end before more minutes
--- are. See functions/leader/roll_up.sql.
+-- The time up to which minutes are final, and the id up to which transactions must end before more
+-- minutes become final. See functions/leader/roll_up.sql.
 create table plait.rolled (
   one       boolean primary key default true check (one),
   closed_to timestamptz not null,

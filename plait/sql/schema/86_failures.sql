@@ -1,9 +1,9 @@
 -- Failures by error. The leader counts them (functions/leader/count_failures.sql), so that pages
--- about failures are exact and cheap however many failures there are.
+-- about failures are exact and fast, regardless of the number of failures.
 
 -- Jobs that failed, were retried or were deleted since the last count. A row is written by the
--- transaction that changes the job, so no late commit is missed; only the leader deletes it. No two
--- transactions ever need the same row.
+-- transaction that changes the job, so no late commit is missed. Only the leader deletes it. No two
+-- transactions write the same row.
 create table plait.failure_changes (
   tenant_id uuid not null,
   job_id    uuid not null
@@ -19,7 +19,7 @@ create table plait.failure_log (
   worker      integer,
   status      plait.status not null,
   current     boolean not null,                      -- the job has this status now;
-                                                     -- false: it was retried since
+                                                     -- false: the job was retried since
   definition  text collate "C" not null,
   fingerprint text collate "C" not null,
   primary key (job_id, attempt)
@@ -35,8 +35,8 @@ create table plait.failure_groups (
   fingerprint text collate "C" not null,
   status      plait.status not null,
   jobs        bigint not null,                       -- jobs that have this status and error now
-  failures    bigint not null,                       -- rows in the log, including those of jobs
-                                                     -- that were retried since
+  failures    bigint not null,                       -- rows in the log, including jobs that were
+                                                     -- retried since
   first_at    timestamptz not null,
   last_at     timestamptz not null,
   last_job    uuid not null,
@@ -54,7 +54,7 @@ create table plait.failure_hours (
   primary key (tenant_id, definition, fingerprint, status, hour)
 );
 
--- Everything that was committed by then is counted.
+-- All changes that were committed before `at` are counted.
 create table plait.failures_counted (
   one boolean primary key default true check (one),
   at  timestamptz

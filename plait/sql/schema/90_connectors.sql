@@ -1,4 +1,4 @@
--- Connectors: webhook endpoints, a tenant's settings for each kind of connector, and circuit
+-- Connectors: webhook endpoints, a tenant's settings for each type of connector, and circuit
 -- breakers.
 
 create table plait.endpoints (
@@ -7,10 +7,10 @@ create table plait.endpoints (
   created_at      timestamptz not null,
   updated_at      timestamptz not null,
   subscribed_at   timestamptz,                       -- since when outcomes have been announced to
-                                                     -- it; null: none are
-  disabled_at     timestamptz,                       -- since when nothing has been delivered to it
-  old_key_until   timestamptz,                       -- until then the previous key is also used to
-                                                     -- sign
+                                                     -- it; null: it gets no outcomes
+  disabled_at     timestamptz,                       -- since when deliveries have been disabled
+  old_key_until   timestamptz,                       -- until then, requests are also signed with
+                                                     -- the previous key
   key_version     integer not null default 1,        -- signing keys are derived from it, not stored
   enabled         boolean not null default true,
   label           text collate "C" not null check (
@@ -29,7 +29,7 @@ create table plait.endpoints (
 create unique index endpoints_label on plait.endpoints (tenant_id, label);
 create index endpoints_subscribed on plait.endpoints (tenant_id) where subscribed_at is not null;
 
--- Announced outcomes, kept for as long as announce could still find them. See
+-- Announced outcomes, kept for as long as announce might announce them again. See
 -- functions/connectors/announce.sql.
 create table plait.announcements (
   tenant_id   uuid not null,
@@ -51,7 +51,7 @@ create table plait.announced (
   seen_xid  xid8 not null
 );
 
--- A tenant's settings for a kind of connector, for all its jobs.
+-- A tenant's settings for a type of connector, for all its jobs.
 create table plait.connectors (
   tenant_id  uuid not null references plait.tenants (id),
   type       text not null check (type in ('http', 'webhook', 'report')),
@@ -70,8 +70,8 @@ create table plait.circuits (
   origin     text collate "C" not null check (length(origin) <= 300),
   failures   integer not null,                       -- in a row
   opened_at  timestamptz,                            -- since when the circuit has been open
-  open_until timestamptz,                            -- then half-open: one trial request is
-                                                     -- admitted
+  open_until timestamptz,                            -- after that half-open: one trial request is
+                                                     -- admitted every 30 s
   updated_at timestamptz not null,
   primary key (tenant_id, origin)
 );

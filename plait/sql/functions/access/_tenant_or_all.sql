@@ -2,7 +2,8 @@
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL004
+--   raises   PL004 if p_all is set by a login that may not read across tenants, or with p_tenant;
+--            otherwise as _tenant
 --   called   by more than a dozen functions
 create or replace function plait._tenant_or_all(p_tenant uuid, p_all boolean) returns uuid
 language plpgsql stable as $$

@@ -1,13 +1,13 @@
--- _visible_tenant: the tenant whose rows the session may read; null shows nothing.
+-- _visible_tenant: the tenant whose rows the session may read; null: no rows.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing: unset, empty and malformed settings show no rows
 --   called   plait.store.signals._tenant, plait.store.tenants.own_tenant_id, the schema
 --
--- Every row-level security policy calls it. Inside a SECURITY DEFINER function current_user is the
--- owner, so session_user decides. A bound login always sees its own tenant; plait.tenant counts
--- only if a trusted role sets it.
+-- Every row-level security policy calls this function. Inside a SECURITY DEFINER function
+-- current_user is the owner, so session_user decides. A bound login always sees its own tenant. The
+-- setting plait.tenant applies only to trusted roles.
 create or replace function plait._visible_tenant() returns uuid
 language plpgsql stable security definer set search_path = plait, pg_temp as $$
 declare

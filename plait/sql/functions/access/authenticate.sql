@@ -1,7 +1,7 @@
--- authenticate: the API key or session with this hash. No row: unknown, revoked or expired.
+-- authenticate: the API key or session with this hash; no row if unknown, revoked or expired.
 --
 --   moves    nothing
---   locks    the key's row SKIP LOCKED, at most once a minute, to store when it was used
+--   locks    the key's row SKIP LOCKED, at most once a minute, to store when the key was last used
 --   raises   nothing
 --   called   plait.store.keys.authenticate
 create or replace function plait.authenticate(p_hash text, p_session boolean default false)

@@ -1,4 +1,4 @@
--- authenticate_embed: the embedded view with this hash. No row: unknown, or it or its key expired.
+-- authenticate_embed: the embedded view with this hash; no row if it is unknown or no longer valid.
 --
 --   moves    nothing
 --   locks    nothing

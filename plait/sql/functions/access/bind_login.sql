@@ -2,8 +2,8 @@
 --
 --   moves    nothing
 --   locks    the login's row
---   raises   PL012 if the login does not exist, or could act for more than one tenant; PL003 no
---            such tenant
+--   raises   PL012 if the login does not exist, or could act for more than one tenant; PL003 if
+--            there is no such tenant
 --   called   plait.store.tenants.bind_login, users
 --
 --   p_login    name of the database login
@@ -11,8 +11,8 @@
 --
 --   select plait.bind_login(:'login', plait.tenant_id('default'));
 --
--- The role plait_tenant may be granted before or after this call. A login that is not bound sees
--- nothing.
+-- The role plait_tenant may be granted before or after this call. A login that is not bound sees no
+-- rows.
 create or replace function plait.bind_login(p_login name, p_tenant uuid) returns void
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
@@ -30,7 +30,7 @@ begin
       using errcode = 'PL012';
   end if;
   select case when o.rolname = p_login then
-                'it is a superuser, or may bypass row-level security, make roles or replicate'
+                'it is a superuser, or may bypass row-level security, create roles or replicate'
               else 'it may act as ' || o.rolname end
   into v_bad
   from pg_roles o
@@ -39,7 +39,7 @@ begin
          or o.rolname in ('plait_owner', 'plait_client', 'plait_worker', 'plait_admin'))
   order by o.rolname <> p_login, o.rolname limit 1;
   if v_bad is not null then
-    raise exception 'login % cannot be bound to a tenant: %. Give it the role plait_tenant alone',
+    raise exception 'login % cannot be bound to a tenant: %. Grant it only the role plait_tenant',
       quote_literal(p_login), v_bad
       using errcode = 'PL012';
   end if;

@@ -1,14 +1,15 @@
 -- create_key: create an API key. Only its hash is stored.
 --
 --   moves    nothing
---   locks    SKIP LOCKED, keys made for sessions that ended over a month ago: they are deleted
---   raises   PL012 for an invalid setting, PL003 no such tenant, PL004 if p_parent is revoked or
---            has expired
+--   locks    the parent key's row FOR SHARE; SKIP LOCKED, up to 100 keys of identity-provider
+--            sessions that expired over 30 days ago, to delete them
+--   raises   PL012 for an invalid setting, PL003 if there is no such tenant, PL004 if p_parent is
+--            revoked or has expired
 --   called   plait.store.keys.create_key
 --
--- A key does not outlive the key that it was created with (p_parent); by default both expire
+-- A key does not outlive the key that it was created with (p_parent). By default both expire
 -- together. There is one exception: the key of a person who signed in through an identity provider
--- expires with the session, so keys created with it may live for up to a year, by default 90 days.
+-- expires with the session, so a key created with it may live for up to a year. Default: 90 days.
 create or replace function plait.create_key(
   p_hash text, p_hint text, p_name text, p_role text, p_tenant uuid, p_expires_at timestamptz,
   p_created_by text, p_parent uuid default null
@@ -23,13 +24,13 @@ begin
   if p_parent is not null then
     select * into v_parent from plait.keys where id = p_parent for share;
     if not found or v_parent.revoked_at is not null or v_parent.expires_at <= v_now then
-      raise exception 'the key that creates this one is revoked or has expired'
+      raise exception 'the parent key is revoked or has expired'
         using errcode = 'PL004';
     end if;
     v_latest := case when v_parent.created_by = 'oidc' then v_now + interval '1 year'
                      else v_parent.expires_at end;
     if p_expires_at > v_latest then
-      raise exception 'expires_at must be at most %, when the key that creates this one expires, got %',
+      raise exception 'expires_at must be at most %, the limit that the parent key sets, got %',
         v_latest, p_expires_at
         using errcode = 'PL012';
     end if;
@@ -41,7 +42,7 @@ begin
     raise exception 'there is no tenant %', p_tenant using errcode = 'PL003';
   end if;
   if p_expires_at <= v_now then
-    raise exception 'expires_at must be in the future' using errcode = 'PL012';
+    raise exception 'expires_at must be in the future, got %', p_expires_at using errcode = 'PL012';
   end if;
   delete from plait.keys
   where id in (

@@ -5,8 +5,8 @@
 --   raises   nothing
 --   called   plait.store.keys.enter_embed
 --
--- Null: the link is unknown, used or expired. A link is valid for five minutes; the session ends at
--- the time that was set when the link was created.
+-- Returns when the session expires, or null if the link is unknown, used or expired. A link is
+-- valid for five minutes; the session's expiry was set when the link was created.
 create or replace function plait.enter_embed(p_link text, p_hash text) returns timestamptz
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

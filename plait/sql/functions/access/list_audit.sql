@@ -6,7 +6,7 @@
 --   called   plait.store.audit.list_audit, users
 --
 --   p_actor    only entries of this actor
---   p_action   only this action
+--   p_action   only entries with this action
 --   p_object   only entries about this object
 --
 --   select at, actor, action, object from plait.list_audit(p_all => true);

@@ -2,7 +2,7 @@
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL008 when the caller has no such key, PL004 for a caller that may not read across
+--   raises   PL008 if the caller has no such key, PL004 for a caller that may not read across
 --            tenants
 --   called   revoke_key, plait.store.keys.list_descendants
 --

@@ -1,4 +1,4 @@
--- list_keys: API keys, newest first, including revoked and expired ones.
+-- list_keys: API keys, newest first, including revoked and expired keys.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,7 +1,7 @@
 -- open_session: open a browser session for a key, or create a single-use login link.
 --
 --   moves    nothing
---   locks    nothing
+--   locks    up to 100 expired sessions SKIP LOCKED, to delete them
 --   raises   PL012 for an invalid time to live
 --   called   open_embed, plait.store.keys.open_session
 create or replace function plait.open_session(
@@ -11,8 +11,8 @@ language plpgsql security definer set search_path = plait, pg_temp as $$
 declare v_now timestamptz := plait.now();
 begin
   if p_ttl is null or p_ttl <= interval '0' or p_ttl > interval '31 days' then
-    raise exception 'the time to live of a session must be more than 0 and at most 31 days'
-      using errcode = 'PL012';
+    raise exception 'the time to live of a session must be more than 0 and at most 31 days, got %',
+      p_ttl using errcode = 'PL012';
   end if;
   delete from plait.sessions
   where hash in (select s.hash

@@ -2,12 +2,13 @@
 --
 --   moves    nothing
 --   locks    the reply's row: only one of two concurrent requests begins
---   raises   PL001 for a bad key, PL006 when the key was used with another request
+--   raises   PL001 for an invalid key, PL006 if the key was used with another request
 --   called   plait.store.http_replies.reserve
 --
--- o_begun: the caller must execute the request now. Otherwise o_status and o_body are the stored
--- reply; if they are null, another process is executing the request. If that process died, the
--- request may begin again after a minute: the verbs that it calls are safe to repeat.
+-- If o_begun is true, the caller must execute the request now. Otherwise o_status and o_body are
+-- the stored reply; if they are null, another process is executing the request. A request without a
+-- reply may begin again after a minute, because its process may have died. The verbs that it calls
+-- are safe to repeat.
 create or replace function plait.reserve_reply(
   p_tenant uuid, p_key_id uuid, p_key text, p_hash text, out o_begun boolean, out o_status int,
   out o_body text
@@ -36,7 +37,8 @@ begin
   from plait.replies
   where tenant_id = p_tenant and key_id = p_key_id and key = p_key for update;
   if r.hash is distinct from p_hash then
-    raise exception 'this idempotency key was used with another request' using errcode = 'PL006';
+    raise exception 'this idempotency key was used with another request: use a new key'
+      using errcode = 'PL006';
   end if;
   o_begun := r.status is null and r.at < v_now - interval '1 minute';
   if o_begun then

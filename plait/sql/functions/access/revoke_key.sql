@@ -2,7 +2,7 @@
 --
 --   moves    nothing
 --   locks    the key's row; with p_descendants also the rows of keys created with it, in id order
---   raises   PL008 when the caller has no such key
+--   raises   PL008 if the caller has no such key
 --   called   plait.store.keys.revoke_key, users
 --
 --   p_key           id of the key
@@ -23,8 +23,8 @@ begin
   end if;
   delete from plait.sessions where key_id = p_key;
   if p_descendants then
-    -- After the key itself: a concurrent create_key waits for the key's row, finds it revoked, and
-    -- is rejected.
+    -- After the key itself, so that a concurrent create_key waits for the key's row, finds the key
+    -- revoked and fails.
     with gone as (
       update plait.keys k set revoked_at = plait.now()
       where k.revoked_at is null

@@ -5,7 +5,7 @@
 --   raises   nothing
 --   called   plait.store.http_replies.keep
 --
--- Without a status, the request may begin again immediately.
+-- If p_status is null, the reservation is deleted and the request may begin again immediately.
 create or replace function plait.store_reply(
   p_tenant uuid, p_key_id uuid, p_key text, p_status int, p_body text
 ) returns void

@@ -1,4 +1,4 @@
--- tenant_id: a tenant's id by its slug, or by its id as text.
+-- tenant_id: look up a tenant's id by its slug, or by its id as text.
 --
 --   moves    nothing
 --   locks    nothing
@@ -13,9 +13,9 @@
 --
 --   select plait.tenant_id('default');
 --
--- To a bound login, every other tenant looks as if it did not exist.
+-- For a bound login, every other tenant is reported as unknown.
 --
--- No slug looks like an id (set_tenant), so the two can't be confused.
+-- set_tenant rejects slugs that look like an id, so the two cannot be confused.
 create or replace function plait.tenant_id(p_tenant text) returns uuid
 language plpgsql stable security definer set search_path = plait, pg_temp as $$
 declare

@@ -1,4 +1,4 @@
--- use_login_link: use a login link, once. Null: it is unknown, used or expired.
+-- use_login_link: use a login link once; returns its key, or null if unknown, used or expired.
 --
 --   moves    nothing
 --   locks    the link's row: only one of two concurrent calls succeeds

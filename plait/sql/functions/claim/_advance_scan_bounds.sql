@@ -5,19 +5,19 @@
 --   raises   nothing
 --   called   _claim
 --
--- A claimed job leaves a dead entry in the index, at the place where the next claim starts. While
--- an old snapshot may still need these entries, they are not removed. There can be millions (T114),
--- and every claim would read all of them. A bound states that no queued job of this tenant and
--- priority has, or will ever have, an earlier run_at. That holds if
---   1. none is visible, locked or not, and
---   2. none can still appear.
+-- A claimed job leaves a dead entry in the index, at the place where the next claim starts.
+-- Postgres cannot remove these entries while an old snapshot may still need them. There can be
+-- millions (T114), and every claim would read all of them. A bound states that no queued job of
+-- this tenant and priority has, or will ever have, an earlier run_at. That holds if
+--   1. no such job is visible, whether locked or not, and
+--   2. no such job can still appear.
 -- For 2: a function that makes a job queued reads the clock after its transaction has an id
 -- (_now_after_xid). An earlier claim of this worker read the time `seen_at` before it got its own
--- id, `seen_xid`. A transaction with a greater id got it later, and reads a later time. When all
--- transactions with smaller ids have ended, nothing earlier than `seen_at` can appear.
--- A bound never moves back. None of this needs the right to see other transactions. An open
--- transaction that has written keeps the bounds from advancing. Called when a claim took at least
--- 100 jobs of the main lane, or took too long for the few that it got.
+-- id, `seen_xid`. A transaction with a greater id got that id later, so it reads a later time. When
+-- all transactions with smaller ids have ended, nothing earlier than `seen_at` can appear.
+-- A bound never moves back. The check needs no privilege to see other sessions. An open transaction
+-- that has written prevents the bounds from advancing. Called when a claim got at least 100 jobs of
+-- the main lane, or was slow for the number of jobs that it got.
 create or replace function plait._advance_scan_bounds(
   p_bounds plait.scan_bounds, p_seen_at timestamptz, p_queue text, p_definitions text[],
   p_tenants uuid[], p_priorities smallint[]

@@ -1,14 +1,14 @@
--- _begin_serial: start a queue that became serial with the workflows that began; false: not yet.
+-- _begin_serial: assign a queue that became serial to its started workflows; false: not yet.
 --
 --   moves    nothing
 --   locks    the queue's row, SKIP LOCKED: never waits
 --   raises   nothing
 --   called   await_claims, _claim
 --
--- The workflows that have begun are known only after the claims that still saw the queue as
--- parallel have ended. These workflows continue one after the other; the next root starts when the
--- last of them is final. await_claims calls this function after the change; if that does not happen
--- within 10 s, _claim does.
+-- The started workflows are known only after the claims that still saw the queue as parallel have
+-- ended. These workflows continue one after the other. The next root starts when all of them are
+-- final. await_claims calls this function after the change; if that does not happen within 10 s,
+-- _claim does.
 create or replace function plait._begin_serial(p_queue text) returns boolean
 language plpgsql as $$
 begin

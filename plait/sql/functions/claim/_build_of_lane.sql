@@ -1,4 +1,4 @@
--- _build_of_lane: the build that a lane is for; null: any.
+-- _build_of_lane: the build that a lane is for; null: any build.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,12 +1,13 @@
 -- _capacity: how many more jobs may start now within the limits of a definition and a limit key.
 --
 --   moves    nothing
---   locks    as _try_limit, for each limit (busy counts as full), held until the transaction ends
+--   locks    as _try_limit, for each limit (a locked limit counts as exhausted), held until the
+--            transaction ends
 --   raises   nothing
 --   called   _claim_serial, _claim_side_lanes, _claim_suspects
 --
--- Counted from running rows, never from a counter: a crash or a cancellation can't leak a slot.
--- p_spend: how many starts to record against the rate limits.
+-- The concurrency limit is counted from running rows, never from a counter, so a crash or a
+-- cancellation cannot leak a slot. p_spend: how many starts to record against the rate limits.
 create or replace function plait._capacity(
   p_definition text, p_tenant uuid, p_limit_key text, p_now timestamptz, p_spend int default 0
 ) returns int

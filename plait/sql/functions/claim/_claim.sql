@@ -6,12 +6,12 @@
 --   raises   nothing
 --   called   claim, cycle
 --
--- p_bounds: scan bounds, to be sent with this worker's next claim of this queue; null reads from
--- the start. p_seen_at: a time that was read before this transaction got its id; without it the
--- bounds do not advance.
+-- p_bounds: scan bounds, to be sent with this worker's next claim of this queue; null: read the
+-- index from the start. p_seen_at: a time that was read before this transaction got its id; without
+-- it the bounds do not advance.
 -- The main lane '' holds the jobs without limits. The other lanes get half of the limit while the
--- main lane has work, in rotation from a cursor of their own. If the limit is odd, chance decides
--- which side gets the last job, so that a worker that claims one job at a time is fair too.
+-- main lane has work, in rotation from a separate cursor. If the limit is odd, the last job goes to
+-- a random side, so that claims of one job at a time are also fair.
 create or replace function plait._claim(
   p_worker int, p_now timestamptz, p_queue text, p_limit int, p_definitions text[],
   p_seen_at timestamptz, inout p_cursor uuid, inout p_lane_cursor text,
@@ -110,7 +110,7 @@ begin
     end if;
   end if;
   if v_main and cardinality(o_jobs) < p_limit then
-    v_began := clock_timestamp();  -- clock: measures itself
+    v_began := clock_timestamp();  -- clock: measures this claim
     t := plait._claim_lane(
       p_worker => p_worker, p_now => p_now, p_queue => p_queue, p_lane => '',
       p_limit => p_limit - cardinality(o_jobs), p_definitions => p_definitions,
@@ -128,8 +128,8 @@ begin
           -- clock: as above
           and clock_timestamp() - v_began > interval '2 ms'
                 + interval '100 us' * cardinality(t.o_jobs) then
-      -- The claim took long for few jobs: there may be many dead entries, or many jobs of
-      -- definitions that this worker does not have. The next claims start behind them.
+      -- The claim was slow for few jobs: there may be many dead entries, or many jobs of
+      -- definitions that this worker does not have. Later claims start after them.
       t2 := plait._first_queued(p_queue, p_bounds);
       p_bounds := plait._advance_scan_bounds(
         p_bounds => p_bounds, p_seen_at => p_seen_at, p_queue => p_queue,
@@ -138,7 +138,7 @@ begin
     end if;
     o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts;
     o_failed_attempts := o_failed_attempts || t.o_failed_attempts; o_max := o_max || t.o_max;
-    if v_lanes and cardinality(o_jobs) < p_limit then   -- the main lane did not use its part
+    if v_lanes and cardinality(o_jobs) < p_limit then   -- the main lane did not use its share
       t := plait._claim_side_lanes(
         p_worker => p_worker, p_now => p_now, p_queue => p_queue,
         p_limit => p_limit - cardinality(o_jobs), p_definitions => p_definitions,

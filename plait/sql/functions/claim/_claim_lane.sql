@@ -6,21 +6,22 @@
 --   called   _claim, _claim_side_lanes
 --
 -- A claim serves a rotating window over the tenants that have queued jobs here. A recursive skip
--- over the index finds them without reading their jobs. Each gets its share; the rest is divided
--- equally among those that have more jobs. The window is never wider than the limit, so every
--- tenant in it gets at least one job, and the cursor skips no tenant. With weights the window is as
--- wide as possible, and shares below one job are assigned at random. If a window yields nothing
--- (paused tenants, definitions that this worker does not have), the next one is tried immediately;
--- if it yields too little, up to three more.
--- Tenants without scan bounds are searched for at intervals, or when those with bounds do not have
--- enough jobs. p_only: all jobs in the lane belong to this tenant, so fairness does not matter.
--- p_special: whether any tenant is paused, weighted or limited; null: not known.
+-- scan of the index finds these tenants without reading their jobs. Each tenant gets its share; the
+-- remainder is divided equally among tenants that have more jobs. Without weights, the window is
+-- never wider than the limit, so every tenant in it gets at least one job, and the cursor skips no
+-- tenant. With weights, the window has its maximum width, and shares below one job are assigned at
+-- random. If a window yields no jobs (paused tenants, or definitions that this worker does not
+-- have), the claim continues with the next window. A claim that has some jobs stops after four
+-- windows.
+-- Tenants without scan bounds are searched for at intervals, or when the tenants with bounds do not
+-- have enough jobs. p_only: all jobs in the lane belong to this tenant, so fairness does not
+-- matter. p_special: whether any tenant is paused, weighted or limited; null: not known.
 --
 -- Three statements select rows, and they cannot be merged. (1) The lanes have partial indexes:
 -- live_claim for lane = '', live_lanes for lane <> ''. The server uses a partial index only if the
 -- query implies its condition at planning time. These plans are generic, so lane = p_lane implies
--- neither: EXPLAIN shows a sequential scan of plait.live and a sort. (2) A claim without scan
--- bounds, as on every queue with few jobs, would evaluate _scan_ranges each time: a join and a
+-- neither condition: EXPLAIN shows a sequential scan of plait.live and a sort. (2) A claim without
+-- scan bounds, as on every queue with few jobs, would evaluate _scan_ranges each time: a join and a
 -- window function over its tenants.
 create or replace function plait._claim_lane(
   p_worker int, p_now timestamptz, p_queue text, p_lane text, p_limit int, p_definitions text[],
@@ -79,7 +80,7 @@ begin
       end if;
     end if;
     v_n := cardinality(v_tenants);
-    -- tenants with bounds do not have enough jobs: search for the others now
+    -- tenants with bounds have no more jobs: search for tenants without bounds now
     if v_n = 0 and not v_unbounded then
       v_unbounded := true;
       v_wrapped := false;
@@ -160,7 +161,7 @@ begin
         v_got := cardinality(o_jobs);
       end if;
       exit when v_got >= p_limit or v_n = 1;
-      -- A tenant that got less than its share has no more jobs; the others divide the rest.
+      -- A tenant that got less than its share has no more jobs; the others share the remainder.
       select array_agg(v_taken[u.n] + u.got order by u.n),
              array_agg(case when u.got < u.share then 0
                             else greatest(0, least(u.cap - v_taken[u.n] - u.got, u.part)) end

@@ -6,9 +6,10 @@
 --   raises   nothing
 --   called   _claim
 --
--- A workflow holds the queue until its last job is final: jobs that wait, are in backoff or are not
--- due yet hold it too. There is no lock to release. Its jobs are claimed deepest first, so that
--- started work is finished; then, like roots, by priority and age.
+-- A workflow holds the queue until its last job is final, including jobs that wait, are in backoff
+-- or are not yet due. There is no lock to release. The workflow's jobs are claimed deepest first,
+-- so that started work is finished first, then by priority and age. Roots are claimed by priority
+-- and age.
 create or replace function plait._claim_serial(
   p_worker int, p_now timestamptz, p_queue text, p_limit int, p_definitions text[],
   out o_jobs uuid[], out o_attempts int[], out o_failed_attempts smallint[], out o_max smallint[]

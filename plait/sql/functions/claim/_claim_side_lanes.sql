@@ -1,4 +1,4 @@
--- _claim_side_lanes: claim up to p_limit jobs from all lanes of a queue except the main one.
+-- _claim_side_lanes: claim up to p_limit jobs from all lanes of a queue except the main lane.
 --
 --   moves    queued -> running
 --   locks    limits by try-locks; live rows SKIP LOCKED. Never waits
@@ -6,12 +6,12 @@
 --   called   _claim
 --
 -- These lanes hold limited jobs, suspects, jobs for this worker's node or build, and the leader's
--- jobs if the worker's process leads.
--- A claim serves a rotating window over the lanes that have queued jobs. Each gets its share, the
--- rest goes to lanes that have more jobs, and a lane whose limit is reached is skipped. If a window
--- yields nothing, the next ones are tried, up to a bound; the next claim continues from the cursor.
--- In a lane with many tenants the first tenant is chosen at random: a cursor that is shared with
--- other lanes could advance in step with them and skip a tenant for ever.
+-- jobs if the worker's process is the leader.
+-- A claim serves a rotating window over the lanes that have queued jobs. Each lane gets its share,
+-- and lanes that have more jobs get the remainder. Lanes whose limit is reached are skipped. If a
+-- window yields no jobs, the claim tries up to three more windows. The next claim continues from
+-- the cursor. In a lane with many tenants, the first tenant is chosen at random. A cursor shared
+-- with other lanes could advance in step with them and never reach some tenants.
 create or replace function plait._claim_side_lanes(
   p_worker int, p_now timestamptz, p_queue text, p_limit int, p_definitions text[],
   inout p_cursor uuid, inout p_lane_cursor text,
@@ -72,8 +72,8 @@ begin
             p_cursor => plait._random_tenant(p_queue, v_lanes[i], v_cursor));
           v_hungry[i] := cardinality(t.o_jobs) = v_share;
         else
-          -- All jobs of a limited lane have the same definition, and the same key and tenant if
-          -- they have one.
+          -- All jobs of a limited lane have the same definition. Jobs with a limit key also have
+          -- the same tenant and key.
           select l.tenant_id, l.definition, l.limit_key into v_head from plait.live l
             where l.queue = p_queue and l.lane = v_lanes[i] and l.lane <> '' and l.state = 'queued'
             order by l.tenant_id, l.priority, l.run_at, l.job_id limit 1;
@@ -82,7 +82,7 @@ begin
             v_share, plait._capacity(v_head.definition, v_head.tenant_id, v_head.limit_key, p_now));
           continue when v_share <= 0;
           v_first := case when v_head.limit_key is null then v_cursor end;
-          -- otherwise the window of _claim_lane is as wide as possible
+          -- with a share of 128 or more, the window of _claim_lane has its maximum width
           if v_head.limit_key is null and v_share < 128 then
             v_first := plait._random_tenant(p_queue, v_lanes[i], v_cursor);
           end if;

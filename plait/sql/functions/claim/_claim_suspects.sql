@@ -5,12 +5,12 @@
 --   raises   nothing
 --   called   _claim_side_lanes
 --
--- A worker runs suspects of one group at a time, over all its queues and lanes, so a loss shows
--- which group the poison job is in (rescue). While it runs suspects, it claims only from their
--- group; otherwise it claims the group of the oldest suspect that may run now. A group is not held
--- up by its members: jobs that are paused, at a limit, locked or beyond p_limit run later or on
--- another worker. The limits of definition, key and tenant apply as for any job. The search starts
--- with a random tenant, so that no tenant can block the others for ever.
+-- A worker runs suspects of one group at a time, over all its queues and lanes, so a lost worker
+-- shows which group the poison job is in (rescue). While a worker runs suspects, it claims only
+-- from their group. Otherwise it claims from the group of the oldest suspect that may run now. Jobs
+-- of a group need not run together: jobs that are paused, at a limit, locked or beyond p_limit run
+-- later or on another worker. The limits of definition, key and tenant apply as for any job. The
+-- search starts with a random tenant, so that no tenant can block the others forever.
 create or replace function plait._claim_suspects(
   p_worker int, p_now timestamptz, p_queue text, p_lane text, p_definitions text[], p_limit int,
   out o_jobs uuid[], out o_attempts int[], out o_failed_attempts smallint[], out o_max smallint[]

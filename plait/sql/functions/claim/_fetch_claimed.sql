@@ -6,10 +6,11 @@
 --   called   cycle
 --
 -- The timeout is the job's own, or an operator's override for its definition. The worker knows the
--- timeout in the code. Timeouts and correlation ids are returned only if some job of the batch has
--- one, and one queue stands for all if they share it.
--- It returns one row, but is declared as a table function so that it is inlined into the caller's
--- statement. `= any` beside the join: otherwise a cached plan may read the whole table for a batch.
+-- timeout that is set in code. Timeouts and correlation ids are null if no job of the batch has
+-- one. A queue that all jobs share is returned once.
+-- Returns one row, but is declared as a table function so that it is inlined into the caller's
+-- statement. Without the condition `= any`, which repeats the join, a cached plan may read the
+-- whole table for a batch.
 create or replace function plait._fetch_claimed(
   p_jobs uuid[], p_attempts int[], p_failed_attempts smallint[], p_max smallint[]
 ) returns table (

@@ -5,7 +5,7 @@
 --   raises   nothing
 --   called   _claim
 --
--- Called if a claim took long for few jobs: there may be many dead index entries, or jobs of
+-- Called if a claim was slow for few jobs: there may be many dead index entries, or jobs of
 -- definitions that this worker does not have.
 create or replace function plait._first_queued(
   p_queue text, p_bounds plait.scan_bounds, out o_tenants uuid[], out o_priorities smallint[]

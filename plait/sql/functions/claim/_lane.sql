@@ -5,10 +5,10 @@
 --   raises   nothing
 --   called   _announce, continue_as_new, release_builds, rescue, _retry, _settle, _suspend
 --
--- A limited job waits in a lane of its own, so that a claim can skip all jobs of an exhausted limit
+-- A limited job waits in its limit's lane, so that a claim can skip all jobs of an exhausted limit
 -- together. A job that only a node, the leader, or workers of one build may run also has a separate
 -- lane. p_lane: the previous lane; a job in the lane of a node or a build stays there. p_build: the
--- build of the worker that started the job; null: the one in p_lane.
+-- build of the worker that started the job; null: the build in p_lane.
 create or replace function plait._lane(
   p_definition text, p_tenant uuid, p_limit_key text, p_lane text default '',
   p_build text default null

@@ -5,8 +5,8 @@
 --   raises   nothing
 --   called   claim, cycle
 --
--- This function and _format_scan_bounds set DateStyle: with other styles a time loses its zone, or
--- is read as a different time.
+-- This function and _format_scan_bounds set DateStyle: with other styles a timestamp loses its time
+-- zone, or is parsed as a different time.
 create or replace function plait._parse_scan_bounds(p_text text) returns plait.scan_bounds
 language plpgsql stable set datestyle = 'ISO, YMD' as $$
 begin

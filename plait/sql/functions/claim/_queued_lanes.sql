@@ -5,8 +5,8 @@
 --   raises   nothing
 --   called   _claim_side_lanes
 --
--- p_upto null: to the end. A skip over the index: each step finds the next lane without reading the
--- jobs of the last one.
+-- If p_upto is null, there is no upper bound. A skip scan of the index: each step finds the next
+-- lane without reading the jobs of the previous lane.
 create or replace function plait._queued_lanes(p_queue text, p_after text, p_upto text, p_limit int)
 returns text[] language plpgsql as $$
 begin

@@ -5,9 +5,9 @@
 --   raises   nothing
 --   called   _claim_lane, _claim_serial, _claim_suspects, _first_queued, _random_tenant
 --
--- A skip over the index: each step finds the next tenant without reading the jobs of the last one.
--- The main lane has its own index, and its own statement that uses it: tenants with scan bounds are
--- looked up by these bounds; other tenants are searched for only with p_unbounded.
+-- A skip scan of the index: each step finds the next tenant without reading the jobs of the
+-- previous tenant. The main lane has its own index and its own statements. Tenants with scan bounds
+-- are looked up by these bounds; other tenants are searched for only with p_unbounded.
 create or replace function plait._queued_tenants(
   p_queue text, p_lane text, p_after uuid, p_upto uuid, p_limit int,
   p_bounds plait.scan_bounds default null, p_unbounded boolean default true

@@ -6,8 +6,8 @@
 --   called   _capacity, _claim, explain_job
 --
 -- A sliding window: no period of this length, wherever it begins, has more than p_count starts.
--- Starts are stored one by one. If there are more than 64, all starts within 1/32 of the period are
--- stored at the end of that interval, so they count slightly longer, never shorter.
+-- Starts are stored individually. Above 64 entries, starts are grouped into intervals of 1/32 of
+-- the period and stored at the end of their interval, so they count slightly longer, never shorter.
 create or replace function plait._rate_tokens(
   p_name text, p_count int, p_period_s float8, p_now timestamptz, p_spend int default 0
 ) returns int

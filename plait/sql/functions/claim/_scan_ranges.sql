@@ -1,12 +1,12 @@
--- _scan_ranges: the index ranges that scan bounds leave to be read, for each of these tenants.
+-- _scan_ranges: the index ranges that must be read for each tenant, given the scan bounds.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   _claim_lane, _first_queued, _queued_tenants
 --
--- A range begins at (priority, starts_at) and ends before another priority. A tenant without bounds
--- has one range.
+-- A range begins at (priority, starts_at) and ends before the priority of the next range. A tenant
+-- without bounds has one range.
 create or replace function plait._scan_ranges(p_bounds plait.scan_bounds, p_tenants uuid[])
 returns table (n bigint, tenant_id uuid, priority int, starts_at timestamptz, upto_priority int)
 language sql immutable as $$

@@ -1,12 +1,12 @@
--- _serial_holder: the root of the workflow that holds a serial queue; null: none.
+-- _serial_holder: the root of the workflow that holds a serial queue; null: the queue is free.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   _claim_serial, explain_job, list_queues, _serial_deadlocks
 --
--- It is the first of the workflows that have begun and still have a live job. There is more than
--- one only if the queue was parallel before.
+-- The holder is the first started workflow that still has a live job. More than one workflow can be
+-- started only if the queue was parallel before.
 create or replace function plait._serial_holder(p_queue text) returns uuid
 language plpgsql volatile as $$
 begin

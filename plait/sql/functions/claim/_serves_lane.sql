@@ -5,8 +5,8 @@
 --   raises   nothing
 --   called   _claim_serial, _claim_side_lanes
 --
--- A node's lane is for workers of that node, a build's for workers of that build, and the leader's
--- for the process that leads.
+-- A node's lane is for workers of that node, a build's lane for workers of that build, and the
+-- leader's lane for workers of the leader's process.
 create or replace function plait._serves_lane(p_worker int, p_lane text) returns boolean
 language plpgsql volatile as $$
 declare v_lane text := case when p_lane like 'suspect:%' then substr(p_lane, 9) else p_lane end;

@@ -1,8 +1,8 @@
 -- _tenant_shares: how many jobs each tenant of a window may get now.
 --
 --   moves    nothing
---   locks    as _try_limit, for each tenant with a limit (busy counts as full), held until the
---            transaction ends
+--   locks    as _try_limit, for each tenant with a limit (a locked limit counts as exhausted), held
+--            until the transaction ends
 --   raises   nothing
 --   called   _claim_lane, _claim_serial, _claim_suspects
 --
@@ -38,7 +38,7 @@ begin
       join plait.tenants t on t.id = u.id
       left join running r on r.tenant_id = u.id
     ), c as (
-      -- The part of the limit for the tenants up to this one.
+      -- The cumulative share of the tenants up to this tenant.
       select s.n, s.cap,
              p_limit * (sum(s.weight) filter (where s.cap is distinct from 0) over (
                           order by s.n))::float8 / sum(s.weight) filter (

@@ -1,4 +1,4 @@
--- _time_left: how long a job that is claimed now may run: its timeout, or the time to its deadline.
+-- _time_left: how long a claimed job may run: until its timeout or deadline, whichever is first.
 --
 --   moves    nothing
 --   locks    nothing

@@ -6,7 +6,8 @@
 --   called   _capacity, _claim, _tenant_shares
 --
 -- There can be any number of limits (one for each key), and a row must exist before it can be
--- locked. Two limits that share a row delay each other only for the length of a claim.
+-- locked, so limits are hashed to a fixed set of rows. Two limits that share a row delay each other
+-- only for the duration of a claim.
 create or replace function plait._try_limit(p_name text) returns boolean
 language plpgsql as $$
 begin

@@ -6,12 +6,12 @@
 --   raises   nothing
 --   called   plait.store.queues.set_queue
 --
--- Call it after the change is committed. Once it returns true, no job of a paused queue starts, and
--- a queue that became serial may start its first workflow.
+-- Call this function after the change to the queue is committed. Once it returns true, no job of a
+-- paused queue starts, and a queue that became serial may start its first workflow.
 create or replace function plait.await_claims(p_queue text, p_wait_ms int default 5000)
 returns boolean language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
-  -- clock: of a wait
+  -- clock: limits a wait
   v_until  timestamptz := clock_timestamp() + make_interval(secs => p_wait_ms / 1000.0);
   v_worker int;
   v_all    boolean := true;

@@ -3,7 +3,7 @@
 --   moves    queued -> running
 --   locks    the worker's row FOR KEY SHARE, and with SKIP LOCKED to store the cursor and whether
 --            it sleeps; then as _claim, which never waits
---   raises   PL011 when the worker is lost or unknown
+--   raises   PL011 if the worker is lost or unknown
 --   called   plait.store.workers.claim
 --
 -- p_sleep: if nothing is claimed, enqueues notify this worker from now on. The caller then polls
@@ -42,10 +42,10 @@ begin
   if (c.p_bounds).seen_at is not null then
     v_bounds := plait._format_scan_bounds(c.p_bounds);
   end if;
-  -- The cursor is stored because such a worker keeps no state between calls; it makes its claims
-  -- fair across tenants.
+  -- The cursor makes claims fair across tenants. It is stored because workers that call this
+  -- function keep no state between calls.
   perform from plait.workers where id = p_worker for no key update skip locked;
-  -- keeps its row small
+  -- long bounds are dropped, to keep the row small
   v_next := jsonb_build_array(
     c.p_cursor, c.p_lane_cursor, case when length(v_bounds) <= 4000 then v_bounds end);
   v_sleeps := case cardinality(c.o_jobs) when 0 then v_asleep or p_sleep

@@ -10,13 +10,13 @@
 --            p_careful; nothing for a lost lease
 --   called   plait.store.workers.cycle
 --
--- o_stale: positions of outcomes that changed nothing. o_alive: false when the worker is lost; it
--- must stop its handlers and register again. o_alone: no other worker serves its queues (only after
--- a claim of 100 jobs or more). o_bounds: scan bounds, to be sent with the next claims
--- (_advance_scan_bounds). p_sleep: if nothing is claimed, enqueues notify this worker from now on.
--- A value that all claimed jobs share is returned once. p_careful: outcomes whose rows another
--- transaction holds are left out, and their positions are returned in o_busy. Without it the call
--- waits for these rows, which costs nothing if no row is held.
+-- o_stale: positions of outcomes that changed nothing. o_alive: false if the worker is lost; it
+-- must then stop its handlers and register again. o_alone: whether no other worker serves its
+-- queues (set only after a claim of 100 jobs or more). o_bounds: scan bounds, to be sent with the
+-- next claims (_advance_scan_bounds). p_sleep: if nothing is claimed, enqueues notify this worker
+-- from now on. A value that all claimed jobs share is returned once. p_careful: outcomes whose rows
+-- another transaction holds are left out, and their positions are returned in o_busy. Without
+-- p_careful the call waits for these rows, which costs nothing if no row is held.
 create or replace function plait.cycle(
   p_worker int,
   p_queues text[], p_limits int[], p_cursors uuid[], p_lane_cursors text[],
@@ -99,7 +99,7 @@ begin
   end loop;
 
   if cardinality(o_jobs) > 0 then
-    -- then their order does not matter
+    -- attempt numbers are equal, so their order does not matter
     if o_attempts[1] = all(o_attempts) and o_failed_attempts[1] = all(o_failed_attempts)
        and o_max[1] = all(o_max) then
       select f.*
@@ -126,8 +126,8 @@ begin
       where w.state = 'alive' and w.id <> p_worker and w.queues && v_worker.queues);
   end if;
 
-  -- A worker with few jobs keeps the flag, so that it does not write its row for every job; only a
-  -- full batch clears it.
+  -- Only a full batch clears the flag: a worker with few jobs keeps it, so that it does not write
+  -- its row for every job.
   if v_worker.asleep and v_asked > 0 and cardinality(o_jobs) = v_asked then
     update plait.workers set asleep = false where id = p_worker;
   elsif p_sleep and not v_worker.asleep and cardinality(o_jobs) = 0 then

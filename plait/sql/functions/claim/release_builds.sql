@@ -5,7 +5,7 @@
 --   raises   nothing
 --   called   plait.store.leader.release_builds
 --
--- p_after_s: for how many seconds there must have been no worker of that build. The log of each job
+-- p_after_s: how many seconds that build must have been without workers. The log of each job
 -- records the release with the reason build_gone.
 create or replace function plait.release_builds(
   p_after_s float8 default 300, p_limit int default 1000, out o_jobs int, out o_builds text[]
@@ -21,7 +21,7 @@ declare
 begin
   perform plait._require_read_committed();
   o_jobs := 0; o_builds := '{}';
-  for r in  -- a skip over the index finds the lanes without reading their jobs
+  for r in  -- a skip scan of the index finds the lanes without reading their jobs
     with recursive heads(queue, lane, n) as (
       (select v.queue, v.lane, 1
        from plait.live v
@@ -57,7 +57,7 @@ begin
       where job_id = l.job_id;
       insert into plait.attempts (job_id, tenant_id, finished_at, attempt, status, reason, error)
       values (l.job_id, l.tenant_id, v_now, l.attempt + 1, 'released', 'build_gone',
-              format('no worker of build %s is left: any worker may run it', v_build));
+              format('no worker of build %s is left: any worker may run the job', v_build));
       o_jobs := o_jobs + 1;
     end loop;
     o_builds := array(select distinct b from unnest(o_builds || v_build) b order by b);

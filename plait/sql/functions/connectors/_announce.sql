@@ -5,7 +5,7 @@
 --   raises   nothing
 --   called   announce
 --
--- Outcomes of deliveries are not announced, because that would never end.
+-- Outcomes of deliveries are not announced, because each announcement would cause another one.
 create or replace function plait._announce(p_from timestamptz, p_to timestamptz, p_limit int)
 returns int language plpgsql set enable_seqscan = off as $$
 declare
@@ -28,8 +28,8 @@ begin
         on j.id = a.job_id and (e.definitions is null or j.definition = any(e.definitions))
       where a.finished_at >= p_from and a.finished_at < p_to
         and j.definition <> 'connector.webhook.deliver'
-        -- offset 0: one index lookup for each. A join would be planned for an empty table, and
-        -- would read all of an endpoint's rows each time.
+        -- `offset 0` forces one index lookup per outcome. A join, planned as if the table were
+        -- empty, would read all rows of the endpoint each time.
         and not exists (select from plait.announcements n
                         where n.tenant_id = e.tenant_id and n.endpoint_id = e.id
                           and n.job_id = a.job_id and n.attempt = a.attempt

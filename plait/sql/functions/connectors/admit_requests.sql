@@ -5,9 +5,9 @@
 --   raises   nothing
 --   called   plait.store.connectors.admit_request
 --
--- Open: requests are rejected until open_until. Half-open: one trial request is admitted, and no
--- other for 30 s. Only servers that failed recently have a row; without one the circuit is closed.
--- o: the position in the arrays.
+-- Open: requests are rejected until open_until. Half-open: one trial request is admitted every 30
+-- seconds. Only servers that failed recently have a row; without a row the circuit is closed. o:
+-- the position of the server in the arrays.
 create or replace function plait.admit_requests(p_tenants uuid[], p_origins text[])
 returns table (o int, admitted boolean, wait_s float8, open_s float8)
 language plpgsql security definer set search_path = plait, pg_temp as $$

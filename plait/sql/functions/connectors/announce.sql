@@ -1,23 +1,24 @@
 -- announce: create webhook deliveries, one for each (endpoint, job, final attempt).
 --
 --   moves    nothing -> queued
---   locks    tries one of plait's own locks, so that only one of two processes announces
+--   locks    tries one of plait's own locks, so that only one process announces at a time
 --   raises   nothing
 --   called   plait.store.leader.announce
 --
--- It adds no cost to a job, and without endpoints it does nothing. Each call reads the log of
--- attempts from `closed_to` on and leaves out outcomes that were already announced. `closed_to`
--- advances to a time at which every transaction that may have read the clock earlier has ended, as
--- in roll_up. So an outcome that commits late is not missed, and earlier outcomes need not be
--- remembered. Deliveries do not count toward a tenant's quota, because its jobs already limit their
--- number.
--- o_more: call again immediately. o_took_s: how long it took; the caller waits twenty times that.
+-- It adds no cost to enqueue and settle, and does nothing if there are no endpoints. Each call
+-- reads the log of attempts from `closed_to` on and skips outcomes that were already announced.
+-- `closed_to` advances to a time T once every transaction that may have read the clock before T has
+-- ended, as in roll_up. So an outcome that commits late is not missed, and announcements of earlier
+-- outcomes can be deleted. Deliveries do not count toward a tenant's quota, because its jobs
+-- already limit their number.
+-- o_more: call again immediately. o_took_s: duration of the call; the caller waits twenty times as
+-- long.
 create or replace function plait.announce(
   p_limit int default 1000, out o_told int, out o_more boolean, out o_took_s float8
 )
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
-  v_began timestamptz := clock_timestamp();  -- clock: measures itself
+  v_began timestamptz := clock_timestamp();  -- clock: measures this call
   v_now   timestamptz := plait.now();        -- before this transaction gets its id
   v_since timestamptz :=
     (select min(e.subscribed_at) from plait.endpoints e where e.subscribed_at is not null);
@@ -43,14 +44,14 @@ begin
   on conflict do nothing;
   select * into r from plait.announced;
   r.closed_to := greatest(r.closed_to, v_since);  -- there were no subscribers before
-  -- a transaction id of the server that this database was restored from: never reached here
+  -- the id is from the server that this database was restored from, and may never be reached here
   if r.seen_xid > pg_current_xact_id() then
     r.seen_at := v_now;
     r.seen_xid := pg_current_xact_id();
   end if;
   v_ended := pg_snapshot_xmin(pg_current_snapshot()) > r.seen_xid;
   v_safe := case when v_ended then greatest(r.closed_to, r.seen_at) else r.closed_to end;
-  -- after a time without a leader: one minute in each call
+  -- catch up after a time without a leader: one minute per call
   if v_safe > r.closed_to + interval '1 minute' then
     v_safe := r.closed_to + interval '1 minute';
     v_to := v_safe;

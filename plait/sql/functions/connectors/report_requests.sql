@@ -5,9 +5,9 @@
 --   raises   nothing
 --   called   plait.store.connectors.report_request
 --
--- Five failures in a row open a server's circuit for 30 s, then for twice as long each time, at
--- most ten minutes. Reports are not fenced: they are about a server, and hold whichever attempt
--- sends them.
+-- Five failures in a row open a server's circuit for 30 s. Each further failure doubles this time,
+-- up to ten minutes. Reports are not fenced: they describe the server, so a report from an outdated
+-- attempt is valid too.
 create or replace function plait.report_requests(p_tenants uuid[], p_origins text[], p_ok boolean[])
 returns void language plpgsql security definer set search_path = plait, pg_temp as $$
 declare v_now timestamptz := plait.now();

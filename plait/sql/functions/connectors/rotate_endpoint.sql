@@ -7,7 +7,7 @@
 --   called   plait.store.endpoints.rotate_endpoint, users
 --
 --   p_endpoint   id of the endpoint
---   p_overlap    how long the old key is also used to sign, at most 30 days
+--   p_overlap    how long requests are also signed with the old key, at most 30 days
 --
 --   select plait.rotate_endpoint(:'endpoint', p_overlap => '1 hour');
 create or replace function plait.rotate_endpoint(
@@ -20,7 +20,8 @@ declare
   v_version int;
 begin
   if p_overlap is null or p_overlap not between interval '0' and interval '30 days' then
-    raise exception 'the overlap of keys must be between 0 and 30 days' using errcode = 'PL012';
+    raise exception 'the overlap must be between 0 and 30 days, got %', p_overlap
+      using errcode = 'PL012';
   end if;
   update plait.endpoints set
     key_version = key_version + 1, old_key_until = v_now + p_overlap, updated_at = v_now

@@ -1,14 +1,14 @@
 -- set_connector: replace a tenant's settings for a type of connector; null removes them.
 --
 --   moves    nothing
---   locks    the row
+--   locks    the row of the tenant's connector
 --   raises   PL012 for an unknown type, or settings that are not a JSON object of at most 16 KiB,
 --            PL003 no such tenant
 --   called   plait.store.connectors.set_connector, users
 --
 --   p_type       `http`, `webhook` or `report`
 --   p_settings   a JSON object of at most 16 KiB; null removes the settings
---   p_by         author of the change, for the record. Default: the login
+--   p_by         author of the change, stored with the settings. Default: the login
 --
 --   select plait.set_connector('http', '{"timeout": 10, "hosts": ["api.example"]}');
 create or replace function plait.set_connector(
@@ -31,6 +31,6 @@ exception
 when foreign_key_violation then
   raise exception 'there is no tenant %', v_tenant using errcode = 'PL003';
 when check_violation or not_null_violation then
-  raise exception 'a connector must be http, webhook or report, and its settings a JSON object of at most 16 KiB'
+  raise exception 'type must be http, webhook or report, and settings must be a JSON object of at most 16 KiB'
     using errcode = 'PL012';
 end $$;

@@ -3,8 +3,8 @@
 --   moves    nothing
 --   locks    the tenant's endpoints, as _lock_tenant
 --   raises   PL012 for an invalid or unknown setting, PL003 no such tenant, PL005 too many
---            endpoints, PL014 if it was changed since, or exists but must be new, PL016 if another
---            open transaction changes the tenant's endpoints
+--            endpoints, PL014 if it was changed after p_unchanged_since, or exists and p_new is
+--            set, PL016 if another open transaction changes the tenant's endpoints
 --   called   plait.store.endpoints.set_endpoint, users
 --
 --   p_label      the endpoint's name within its tenant, 1 to 200 characters
@@ -88,10 +88,10 @@ exception when check_violation then
     case v_bad
       when 'endpoints_label_check' then 'a label must have 1 to 200 printable characters'
       when 'endpoints_url_check' then
-        'a URL must begin with https://, have no white space and at most 2,000 characters'
+        'url must begin with https:// or http://, have no spaces and at most 2,000 characters'
       when 'endpoints_signature_check' then 'signature must be standard, sha256 or sha512'
       when 'endpoints_statuses' then
-        'an outcome must be succeeded, failed, dead_letter, canceled or skipped'
+        'each status must be succeeded, failed, dead_letter, canceled or skipped'
       when 'endpoints_definitions' then 'definitions must be 1 to 100 names, or absent'
       else sqlerrm end using errcode = 'PL012';
 when integrity_constraint_violation or data_exception then

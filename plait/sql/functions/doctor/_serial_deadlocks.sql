@@ -1,12 +1,12 @@
--- _serial_deadlocks: workflows that hold one serial queue and wait for another, in a circle.
+-- _serial_deadlocks: pairs of workflows that wait for each other's serial queue.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   explain_job, findings
 --
--- `waits` is the workflow that has jobs in `queue`, and `has` is the one that holds that queue.
--- Each of the two has a row. Neither will ever continue.
+-- `waits` is the workflow that has queued jobs in `queue`, and `has` is the workflow that holds
+-- that queue. Each workflow of a pair has a row, and neither can continue.
 create or replace function plait._serial_deadlocks()
 returns table (waits uuid, queue text, has uuid) language sql volatile as $$
   with held as materialized (

@@ -5,7 +5,7 @@
 --   raises   nothing
 --   called   plait.store.health.claim_plan
 --
--- The statement is that of _claim_lane, with its settings. A claim that does not use the index
+-- Plans the statement of _claim_lane with the same settings. A claim that does not use the index
 -- live_claim reads every queued row.
 create or replace function plait.claim_plan() returns setof text
 language plpgsql security definer set search_path = plait, pg_temp

@@ -1,4 +1,4 @@
--- examine: problems that the server's catalogue shows. Needs no extension.
+-- examine: problems found in the server's catalogue. Needs no extension.
 --
 --   moves    nothing
 --   locks    nothing
@@ -6,14 +6,16 @@
 --   called   plait.store.health.examine, users
 --
 --   p_old_s      seconds after which an open transaction counts as old
---   p_old_xids   number of later transactions after which one counts as old, if its age is hidden
+--   p_old_xids   number of later transactions after which a transaction counts as old, if its start
+--                time is hidden
 --
 --   select level, code, finding, advice from plait.examine();
 --
 -- A login with pg_read_all_stats sees how long other transactions have been open; any other login
 -- sees only how many transactions have begun since. evidence: as in findings.
 --
--- Runs with the caller's own rights, so its body is parsed once.
+-- Runs with the caller's privileges. The body is BEGIN ATOMIC, so names are resolved when the
+-- function is created, not with the caller's search_path.
 create or replace function plait.examine(p_old_s float8 default 60, p_old_xids int default 100000)
 returns table (level text, code text, finding text, evidence jsonb, advice text)
 language sql stable security invoker
@@ -32,7 +34,8 @@ select 'problem', 'old_transaction',
          'state', a.state, 'since', a.xact_start,
          'xids', greatest(age(a.backend_xmin), age(a.backend_xid))),
        format(
-         'end it: select pg_terminate_backend(%s); set idle_in_transaction_session_timeout', a.pid)
+         'end it: select pg_terminate_backend(%s). To prevent it, set idle_in_transaction_session_timeout',
+         a.pid)
 from pg_stat_activity a
 where a.pid <> pg_backend_pid() and a.backend_type is distinct from 'walsender'
   and a.backend_type is distinct from 'autovacuum worker'
@@ -56,12 +59,12 @@ where x.database = current_database()
 union all
 select 'problem', 'old_slot',
        format('the replication slot %s%s holds back %s transactions and %s of WAL', s.slot_name,
-              case when s.active then '' else ', which has no reader,' end, s.xids,
+              case when s.active then '' else ', which is inactive,' end, s.xids,
               pg_size_pretty(s.bytes)),
        jsonb_build_object(
          'slot', s.slot_name, 'kind', s.slot_type, 'active', s.active, 'xids', s.xids,
          'wal_bytes', s.bytes),
-       format('let its reader catch up, or drop it: select pg_drop_replication_slot(%s)',
+       format('let its consumer catch up, or drop it: select pg_drop_replication_slot(%s)',
               quote_literal(s.slot_name))
 from (select r.slot_name, r.slot_type, r.active,
              coalesce(greatest(age(r.xmin), age(r.catalog_xmin)), 0) as xids,
@@ -73,12 +76,12 @@ where s.xids > p_old_xids or not s.active and s.bytes > 1073741824
 union all
 select 'warning', 'dead_rows',
        format(
-         'plait.%s has %s dead rows beside %s live ones', s.relname, s.n_dead_tup, s.n_live_tup),
+         'plait.%s has %s dead rows and %s live rows', s.relname, s.n_dead_tup, s.n_live_tup),
        jsonb_build_object(
          'table', s.relname, 'dead', s.n_dead_tup, 'live', s.n_live_tup,
          'vacuumed', greatest(s.last_vacuum, s.last_autovacuum)),
        format(
-         'vacuum plait.%s; the cause is an old transaction, or autovacuum that is off or too slow',
+         'vacuum plait.%s. The cause is an old transaction, or autovacuum is off or too slow',
          s.relname)
 from pg_stat_user_tables s
 where s.schemaname = 'plait' and s.n_dead_tup > 50000
@@ -88,11 +91,11 @@ select 'warning', 'bloat',
        format('plait.%s takes %s for %s rows', s.relname, pg_size_pretty(s.bytes), s.n_live_tup),
        jsonb_build_object('table', s.relname, 'bytes', s.bytes, 'live', s.n_live_tup),
        format(
-         'at a quiet time: vacuum full plait.%s, which locks the table; then find out why it grew: dead rows, old transactions',
+         'run vacuum full plait.%s at a quiet time, because it locks the table. Then find out why the table grew: dead rows, old transactions',
          s.relname)
 from (select t.relname, greatest(t.n_live_tup, c.reltuples)::bigint as n_live_tup, t.n_dead_tup,
              pg_total_relation_size(t.relid) as bytes
-      -- a crash resets the statistics, but not the other value
+      -- a crash resets n_live_tup, but not reltuples
       from pg_stat_user_tables t
       join pg_class c on c.oid = t.relid
       where t.schemaname = 'plait'
@@ -127,7 +130,7 @@ select 'problem', 'notify_queue',
        format('the server''s notification queue is %s %% full; when it is full, enqueues fail',
               round((100 * u)::numeric)),
        jsonb_build_object('full', u),
-       'a session that executed LISTEN has a transaction open: end it'
+       'end the session that executed LISTEN and has had a transaction open for a long time'
 from pg_notification_queue_usage() u
 where u > 0.5;
 end;

@@ -1,11 +1,11 @@
--- findings: problems that plait's own tables show; examine reads the server's catalogue.
+-- findings: problems found in plait's own tables; examine reads the server's catalogue.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   plait.store.health.diagnose, users
 --
---   p_keep   the longest retention time of final jobs. Default: for ever
+--   p_keep   the longest retention of final jobs. Default: forever
 --
 --   select level, code, finding, advice from plait.findings();
 --
@@ -24,7 +24,7 @@ begin
              '%s queued jobs of %s on queue %s: workers serve the queue, but none has the definition',
              s.n, s.definition, s.queue),
            jsonb_build_object('definition', s.definition, 'queue', s.queue, 'jobs', s.n),
-           'start a worker whose code has this job, or cancel them'
+           'start a worker whose code has this definition, or cancel the jobs'
     from (select l.queue, l.definition, count(*) as n
           from plait.live l
           where l.state = 'queued'
@@ -37,7 +37,7 @@ begin
     select 'problem', 'no_worker',
            format('%s queued jobs on queue %s, and no live worker serves it', s.n, s.queue),
            jsonb_build_object('queue', s.queue, 'jobs', s.n),
-           format('start one: plait worker APP --queues %s', s.queue)
+           format('start a worker: plait worker APP --queues %s', s.queue)
     from (select l.queue, count(*) as n from plait.live l where l.state = 'queued' group by 1) s
     where not exists (
       select from plait.workers w where w.state = 'alive' and s.queue = any(w.queues));
@@ -64,7 +64,7 @@ begin
            jsonb_build_object(
              'worker', w.id, 'host', w.host,
              'seen_s', extract(epoch from plait.now() - w.seen_at)::int),
-           'it is declared lost when its lease expires; check its machine'
+           'check the machine. The worker is declared lost when its lease expires'
     from plait.workers w
     where w.state = 'alive' and w.seen_at < plait.now() - make_interval(secs => w.lease_s / 2);
   return query
@@ -73,7 +73,7 @@ begin
                   b.blocked_s::int, coalesce(' by job ' || b.blocked_job, '')),
            jsonb_build_object(
              'worker', b.id, 'host', b.host, 'blocked_s', b.blocked_s::int, 'job', b.blocked_job),
-           'make the handler await, make it a `def`, or set isolation="process"; the worker exits after PLAIT_LOOP_TIMEOUT, and its log shows where the handler blocks'
+           'use await in the handler, declare it with `def`, or set isolation="process". The worker exits after PLAIT_LOOP_TIMEOUT, and its log shows where the handler blocks'
     from plait.list_workers() b
     where b.state = 'alive' and b.blocked_since is not null;
   return query
@@ -85,10 +85,10 @@ begin
       and exists (select from plait.live);
   return query
     select 'problem', 'leader_runs_no_such_job',
-           format('%s jobs of %s are for the leader, and the leader %s does not run them', count(*),
+           format('%s jobs of %s must run on the leader, but leader %s cannot run them', count(*),
                   l.definition, g.holder),
            jsonb_build_object('definition', l.definition, 'leader', g.holder, 'jobs', count(*)),
-           'only workers of that application may lead: start the others with --no-leader, and do not run plait leader'
+           'only workers that have this definition may lead: start all other workers with --no-leader, and do not run plait leader'
     from plait.get_leader() g
     join plait.live l on l.lane in ('leader', 'suspect:leader') and l.state = 'queued'
     where not exists (select from plait.workers w
@@ -100,7 +100,7 @@ begin
            format('node %s has been lost for %s s, and %s parts of node jobs wait for it', n.name,
                   n.seen_s::int, n.open),
            jsonb_build_object('node', n.name, 'seen_s', n.seen_s::int, 'open', n.open),
-           'check the machine; parts that wait there are canceled when their job ends'
+           'check the machine. Parts that wait for the node are canceled when their node job ends'
     from plait.list_nodes() n
     where n.state = 'lost' and n.open > 0;
   return query
@@ -109,7 +109,7 @@ begin
                   extract(epoch from plait.now() - min(l.run_at))::int),
            jsonb_build_object(
              'jobs', count(*), 'oldest_s', extract(epoch from plait.now() - min(l.run_at))::int),
-           'the leader promotes them: check that one runs'
+           'the leader promotes them: check that a leader is running'
     from plait.live l
     where l.state = 'scheduled' and l.run_at < plait.now() - interval '10 s'
     having count(*) > 0;
@@ -119,14 +119,15 @@ begin
                   extract(epoch from plait.now() - min(l.wake_at))::int),
            jsonb_build_object(
              'jobs', count(*), 'oldest_s', extract(epoch from plait.now() - min(l.wake_at))::int),
-           'the leader resumes them: check that one runs'
+           'the leader resumes them: check that a leader is running'
     from plait.live l
     where l.wake_at < plait.now() - interval '10 s'
     having count(*) > 0;
   return query
     select 'problem', 'missed_resume',
            format('%s fan-outs are decided, but their parents still wait', count(*)),
-           jsonb_build_object('fan_outs', count(*)), 'the leader resumes them: check that one runs'
+           jsonb_build_object('fan_outs', count(*)),
+           'the leader resumes them: check that a leader is running'
     from plait.fan_outs f
     where f.waited_for is not null and f.decided_at < plait.now() - interval '10 s'
     having count(*) > 0;
@@ -137,7 +138,7 @@ begin
            jsonb_build_object(
              'jobs', jsonb_build_array(a.waits, b.waits),
              'queues', jsonb_build_array(b.queue, a.queue)),
-           'cancel one of them: plait jobs cancel --tree; let all workflows use these queues in the same order'
+           'cancel one of them: plait jobs cancel --tree. To prevent it, let all workflows use these queues in the same order'
     from plait._serial_deadlocks() a
     join plait._serial_deadlocks() b on b.waits = a.has and b.has = a.waits and a.waits < b.waits;
   return query
@@ -147,7 +148,7 @@ begin
            jsonb_build_object(
              'schedules', count(*),
              'oldest_s', extract(epoch from plait.now() - min(t.next_at))::int),
-           'the leader fires them: check that one runs'
+           'the leader fires them: check that a leader is running'
     from plait.triggers t
     where t.kind = 'schedule' and t.enabled and t.deleted_at is null and t.error is null
       and t.next_at < plait.now() - interval '10 s'
@@ -156,17 +157,17 @@ begin
     select 'problem', 'broken_trigger',
            format('trigger %s of tenant %s cannot fire: %s', t.label, n.slug, t.error),
            jsonb_build_object('trigger', t.label, 'tenant', n.slug, 'error', t.error),
-           'change it: plait triggers set'
+           'correct it: plait triggers set'
     from plait.triggers t
     join plait.tenants n on n.id = t.tenant_id
     where t.enabled and t.deleted_at is null and t.error is not null;
   return query
     select 'problem', 'overdue_events',
-           format('%s events are not dispatched, the oldest for %s s', count(*),
+           format('%s events have not been dispatched, the oldest for %s s', count(*),
                   extract(epoch from plait.now() - min(e.at))::int),
            jsonb_build_object(
              'events', count(*), 'oldest_s', extract(epoch from plait.now() - min(e.at))::int),
-           'the leader dispatches them: check that one runs'
+           'the leader dispatches them: check that a leader is running'
     from plait.events e
     where e.dispatched_at is null and e.at < plait.now() - interval '10 s'
     having count(*) > 0;
@@ -190,10 +191,10 @@ begin
     having count(*) > 0;
   return query
     select 'problem', 'growing_dead_letters',
-           format('%s jobs became dead letters within the hour, after %s in the hour before', s.now,
+           format('%s jobs became dead letters in the last hour, and %s in the hour before', s.now,
                   s.before),
            jsonb_build_object('last_hour', s.now, 'hour_before', s.before),
-           'a dependency is down, or a deployment broke them: plait jobs list --all-tenants --status dead_letter'
+           'a dependency may be down, or a deployment may have broken the jobs: plait jobs list --all-tenants --status dead_letter'
     from (select coalesce(sum(m.dead_letter) filter (where m.minute >= v_hour), 0) as now,
                  coalesce(sum(m.dead_letter) filter (where m.minute < v_hour), 0) as before
           from plait.minutes m where m.minute >= v_hour - interval '1 hour') s
@@ -205,7 +206,7 @@ begin
            jsonb_build_object(
              'jobs', count(*), 'job', min(s.job_id::text),
              'oldest_s', extract(epoch from v_now - min(s.run_at))::int),
-           'nothing will resume them: plait jobs cancel, or plait jobs retry afterwards'
+           'nothing will resume them: cancel them with plait jobs cancel, then run them again with plait jobs retry'
     from (select l.job_id, l.run_at
           from plait.live l
           left join plait.fan_outs f on f.id = substr(l.wait_on, 9)::uuid
@@ -222,7 +223,7 @@ begin
            format(
              '%s jobs have waited for a signal for more than a week without a timeout', count(*)),
            jsonb_build_object('jobs', count(*), 'job', min(s.job_id::text)),
-           'send it: plait jobs signal; or give wait_for_signal a timeout'
+           'send the signal with plait jobs signal, or pass a timeout to wait_for_signal'
     from (select l.job_id
           from plait.live l
           where l.state = 'waiting' and l.wait_on like 'signal %' and l.wake_at is null
@@ -236,7 +237,7 @@ begin
            jsonb_build_object(
              'jobs', count(*),
              'lag_s', extract(epoch from v_now - p_keep - min(s.finished_at))::int),
-           'the leader deletes them: check that one runs, and its log'
+           'the leader deletes them: check that a leader is running, and read its log'
     from (select a.finished_at
           from (select j.id
                 from plait.jobs j
@@ -256,7 +257,7 @@ begin
              'the clock of host %s differs from the database''s by %s s', w.host, w.skew_s::int),
            jsonb_build_object(
              'host', w.host, 'worker', w.id, 'skew_s', round(w.skew_s::numeric, 1)),
-           'no decision depends on it, but logs and ids show wrong times: synchronize it with NTP'
+           'synchronize the clock with NTP. No decision depends on it, but logs and ids show wrong times'
     from (select distinct on (w.host) w.host, w.id,
                             (w.metadata ->> 'clock')::float8
                               - extract(epoch from w.started_at)::float8 as skew_s

@@ -11,7 +11,7 @@ begin
   if not (case p_setting when 'queue' then plait._is_queue_name(v)
          when 'priority' then v ~ '^-?[0-9]{1,5}$' and v::int between -32768 and 32767
          else v ~ '^[0-9]{1,5}$' and v::int between 1 and 10000 end) then
-    raise exception 'the default % of definition % is not valid: %', p_setting,
+    raise exception 'invalid default % of definition %: %', p_setting,
       quote_literal(p_definition), left(v, 100) using errcode = 'PL001';
   end if;
   return v;

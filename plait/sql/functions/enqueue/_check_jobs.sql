@@ -29,13 +29,13 @@ declare
   v_bad text;
   v_plain boolean;
   v_payloads json[];
-  -- clock: an id is a physical thing
+  -- clock: ids contain the real time
   v_low uuid := plait._uuid_floor(clock_timestamp() - interval '1 day');
   v_high uuid := plait._uuid_floor(clock_timestamp() + interval '1 day');  -- clock: as above
 begin
   if coalesce(v_n, 0) = 0 or cardinality(p_payloads) is distinct from v_n
      or cardinality(p_definitions) not in (1, v_n) or p_definitions is null then
-    raise exception 'ids, definitions and payloads must be arrays of equal length, and not empty'
+    raise exception 'ids, definitions and payloads must be non-empty arrays of equal length'
       using errcode = 'PL001';
   end if;
   -- unnest would pad shorter arrays with nulls, which mean defaults. A single element may apply to
@@ -54,7 +54,7 @@ begin
       coalesce(quote_literal(left(p_source, 80)), 'null')
       using errcode = 'PL001';
   end if;
-  -- Plain jobs of one definition and queue, as in most calls: one check covers them.
+  -- Most calls have plain jobs of one definition and queue: one check covers these.
   v_plain := cardinality(p_definitions) = 1
     and p_definitions[1] ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'
     and coalesce(cardinality(p_queues) = 1 and plait._is_queue_name(p_queues[1]), p_queues is null)
@@ -79,16 +79,16 @@ begin
                  array_dims(p_timeouts_s), array_dims(p_dedupe_keys),
                  array_dims(p_idempotency_keys), array_dims(p_limit_keys),
                  array_dims(p_correlation_ids)) ~ '\]\[|\[(?!1:)' then
-      raise exception 'an array must have one dimension that begins at 1' using errcode = 'PL001';
+      raise exception 'arrays must be one-dimensional with lower bound 1' using errcode = 'PL001';
     end if;
     if exists (select from unnest(p_ids) i
                where plait._is_new_id(i, v_low, v_high) is not true) then
-      raise exception 'a job id must be a new UUIDv7 made within a day of now'
+      raise exception 'a job id must be a new UUIDv7 generated within a day of now'
         using errcode = 'PL002';
     end if;
 
-    -- Names are checked once per distinct value: matching a pattern costs more than everything
-    -- else. (`offset 0` keeps it from being evaluated for each row.)
+    -- Names are checked once per distinct value, because pattern matching costs more than all other
+    -- checks. (`offset 0` prevents Postgres from evaluating the pattern for each row.)
     select 'a definition name must have 1 to 200 printable characters, got '
            || coalesce(quote_literal(left(d, 80)), 'null')
     into v_bad
@@ -157,7 +157,7 @@ begin
   end;
   if v_n = 1 and json_typeof(v_payloads[1]) <> 'object'
      or v_n > 1 and exists (select from unnest(v_payloads) p where json_typeof(p) <> 'object') then
-    raise exception 'a payload must be a JSON object: the arguments by name'
+    raise exception 'payload must be a JSON object with the arguments by name'
       using errcode = 'PL001';
   end if;
   return v_payloads;

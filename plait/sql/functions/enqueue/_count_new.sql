@@ -1,4 +1,4 @@
--- _count_new: how many of these jobs are new: not sent before, and no older job holds their key.
+-- _count_new: how many of these jobs are new: not stored yet, and no older job holds their key.
 --
 --   moves    nothing
 --   locks    nothing: the caller holds the tenant's row, so no other transaction adds jobs
@@ -6,7 +6,7 @@
 --   raises   nothing
 --   called   enqueue_many
 --
--- For tenants with a quota.
+-- Called for tenants with a quota.
 create or replace function plait._count_new(
   p_tenant uuid, p_now timestamptz, p_ids uuid[], p_tenants uuid[], p_definitions text[],
   p_dedupe_keys text[], p_idempotency_keys text[]

@@ -12,14 +12,14 @@
 -- have one element per job: a missing array is null for all jobs, and a single element of
 -- p_definitions, p_queues, p_priorities or p_max_attempts applies to all. p_only: insert only these
 -- ids. Arrays are read by position, which costs less than unnesting all of them, and payloads are
--- not copied into the common rows.
--- A generic plan: planning for each call would cost more than it saves.
--- p_tenant, p_correlation_id: for all jobs; null: each job has its own.
--- p_metered: whether they count toward a quota; null: if their tenant has one.
--- p_fan_out: the fan-out whose children they are. p_indexes: their positions, by default from 0.
--- From position p_turn_from on, they wait for their turn. p_parent_attempts: see _resolve_options.
+-- not copied into the materialized rows.
+-- The plan is generic, because planning for each call would cost more than it saves.
+-- p_tenant, p_correlation_id: values for all jobs; null: each job has its own value.
+-- p_metered: whether the jobs count toward a quota; null: if their tenant has a quota.
+-- p_fan_out: the fan-out that the jobs belong to. p_indexes: their positions. Default: from 0. From
+-- position p_turn_from on, jobs wait for their turn. p_parent_attempts: see _resolve_options.
 -- p_nodes: the node that may run each job. p_await_nodes: node jobs wait for their parts.
--- p_forked_from: the first attempt of a fork is one that never ran.
+-- p_forked_from: attempt 1 of a fork never runs, so its live row starts with attempt 1.
 -- o_queues: queues that now have new jobs; o_metered: the tenant of each job that counts toward a
 -- quota; o_node_jobs: jobs that wait for their parts.
 create or replace function plait._insert_jobs(

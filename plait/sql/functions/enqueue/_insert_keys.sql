@@ -1,10 +1,11 @@
--- _insert_keys: insert the dedupe and idempotency keys of new jobs; return those already held.
+-- _insert_keys: insert the keys of new jobs; return the jobs whose keys older jobs hold.
 --
 --   moves    nothing
---   locks    keys in sorted order; waits p_wait_ms for an open transaction that holds the same key
+--   locks    keys in sorted order, waiting at most p_wait_ms for an open transaction that holds the
+--            same key
 --   raises   PL006 for an idempotency key with another payload; PL016 if an open transaction still
 --            holds the key, with the job's id as detail; lock_not_available (55P03) for a caller
---            whose lock_timeout is below a second: plait's own duties, which try again
+--            whose lock_timeout is below a second: plait's own duties, which retry
 --   called   enqueue_many, _spawn
 --
 -- Never DO UPDATE: a user's long transaction would then lock a row that has to be deleted when
@@ -71,8 +72,8 @@ begin
     where i.dedupe_key is not null order by 2, 3, i.id
   loop
     loop
-      -- A job that has already ended has released its key. If it is sent again, the key must not be
-      -- inserted again.
+      -- A job that has already ended has released its key. If the job is sent again, its key must
+      -- not be inserted again.
       exit when exists (select from plait.jobs where id = r.id);
       insert into plait.dedupe (tenant_id, key, job_id)
       values (r.tenant_id, r.key, r.id)
@@ -83,7 +84,7 @@ begin
       if v_job <> r.id then
         v_asked := v_asked || r.id;
         v_found := array_replace(v_found, r.id, v_job) || v_job;
-        -- Its idempotency key belongs to the existing job: this one is never created.
+        -- The idempotency key now belongs to the existing job, because this job is not created.
         update plait.idempotency set job_id = v_job where job_id = r.id;
       end if;
       exit;

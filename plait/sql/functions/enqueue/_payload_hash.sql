@@ -5,7 +5,7 @@
 --   raises   nothing: a payload that jsonb rejects (NUL, huge numbers) is hashed as text
 --   called   _insert_keys
 --
--- For jobs with an idempotency key.
+-- Called for jobs with an idempotency key.
 create or replace function plait._payload_hash(p_payload text) returns text
 language plpgsql immutable as $$
 begin

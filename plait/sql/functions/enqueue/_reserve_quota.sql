@@ -1,15 +1,15 @@
 -- _reserve_quota: check a tenant's quota before jobs are inserted; deduct it afterwards (p_made).
 --
 --   moves    nothing
---   locks    the tenant's row, for at most p_wait_ms, and only if it has a quota
+--   locks    the tenant's row, waiting at most p_wait_ms
 --   raises   PL005 if the quota is exhausted, PL016 if the row stays locked, with the tenant's id
 --            as detail; lock_not_available (55P03) for a caller whose lock_timeout is below a
---            second: plait's own duties and workers, which try again
+--            second: plait's own duties and workers, which retry
 --   called   enqueue_many, fork, open_fan_out, _open_nodes, _retry, _spawn
 --
 -- quota_left is a lower bound on the remaining quota, because jobs that end only add to it. So jobs
--- are counted only when it runs out, and the count is exact under the lock. The quota is deducted
--- after the insert because only then is it known which jobs are new.
+-- are counted only when the bound runs out, and the count is exact under the lock. The quota is
+-- deducted after the insert because only then is it known which jobs are new.
 create or replace function plait._reserve_quota(
   p_tenant uuid, p_count int, p_made boolean default false, p_wait_ms int default 2000
 ) returns void

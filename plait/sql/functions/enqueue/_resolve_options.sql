@@ -7,7 +7,7 @@
 --
 -- The first value that is set wins: the job's own; for max_attempts the parent's, if the definition
 -- inherits it (inherits_attempts); the definition's, with an operator's overrides; the default in
--- the caller's code (p_defaults), for a definition that no worker has registered; the system's
+-- the caller's code (p_defaults), for a definition that no worker has registered; the system
 -- default. p_definition: the definition's row, null if it is not registered. Each option is one
 -- expression without side effects, so that Postgres inlines the function into the statement that
 -- joins the definition.

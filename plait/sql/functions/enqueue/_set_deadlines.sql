@@ -1,11 +1,12 @@
--- _set_deadlines: set deadlines of new jobs: the job's own, the previous one or the definition's.
+-- _set_deadlines: set the deadlines of new and retried jobs. Default: the definition's deadline.
 --
 --   moves    nothing
 --   locks    nothing that others hold: the jobs are new, or the caller holds them
 --   raises   a check violation for an invalid deadline
 --   called   _enqueue_follow_ups, enqueue_many, fork, open_fan_out, _retry, _spawn
 --
--- The time counts from when a job may start, and includes its time in the queue and its retries.
+-- A deadline counts from the time at which a job may start. It includes the time in the queue and
+-- all retries. A job that an operator retries gets its previous deadline again.
 create or replace function plait._set_deadlines(
   p_ids uuid[], p_definitions text[], p_deadlines_s float8[] default null,
   p_again boolean default false

@@ -7,8 +7,8 @@
 --            _spawn
 --
 -- Called once by each function that creates jobs, in the same transaction. If no definition
--- declares search keys, it costs one lookup of p_definitions. Values are truncated to 200
--- characters: the search compares the payload itself.
+-- declares search keys, the call costs one lookup of p_definitions. Values are truncated to 200
+-- characters, because the search also compares the payload itself.
 create or replace function plait._store_search_values(p_jobs uuid[], p_definitions text[])
 returns void language plpgsql as $$
 begin

@@ -5,8 +5,8 @@
 --   raises   as enqueue_many
 --   called   users
 --
---   after                  jobs that must end first
---   on_dependency_failure   `cancel` or `run`: whether it runs if one of `after` does not succeed
+--   after                  ids of jobs that must end first
+--   on_dependency_failure   `cancel` or `run` the job if a job in `after` does not succeed
 --
 --   select plait.enqueue('send_mail', '{"to": "a@b.example"}',
 --     queue => 'mail', dedupe_key => 'welcome 17');

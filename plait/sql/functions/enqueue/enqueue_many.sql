@@ -1,10 +1,10 @@
 -- enqueue_many: enqueue jobs, one per array element.
 --
 --   moves    nothing -> queued | scheduled; -> waiting, for jobs that depend on others
---   locks    idempotency keys, dedupe keys (both sorted), the tenant's row if it has a quota; with
+--   locks    the tenant's row if it has a quota, idempotency keys, dedupe keys (both sorted); with
 --            p_afters as _add_dependencies; node jobs as _start_node_job
---   raises   PL001 bad argument, PL002 bad id, PL003 no such tenant, PL004 foreign tenant, PL005
---            quota exceeded, PL006 idempotency key used with another payload, PL007 inactive
+--   raises   PL001 invalid argument, PL002 invalid id, PL003 no such tenant, PL004 another tenant,
+--            PL005 quota exceeded, PL006 idempotency key used with another payload, PL007 inactive
 --            definition, PL008 no such job to wait for, PL010 for keys outside READ COMMITTED,
 --            PL016 when another open transaction holds a key, a quota or a job to wait for
 --   called   after_many, enqueue, _fire, signal_or_start, plait.store.jobs.enqueue_many,
@@ -13,7 +13,7 @@
 --   p_ids                  new UUIDv7 ids, one per job, from `uuidv7`
 --   p_definitions          names of job definitions
 --   p_payloads             the arguments of each handler, a JSON object as text
---   p_tenants              ids of tenants. Default: as p_tenant elsewhere
+--   p_tenants              ids of tenants. Default: as for p_tenant in other functions
 --   p_queues               names of queues. Default: each definition's queue
 --   p_priorities           lower runs first. Default: each definition's priority
 --   p_max_attempts         maximum number of attempts. Default: each definition's
@@ -26,7 +26,7 @@
 --   p_limit_keys           values for the per-key limits of the definitions
 --   p_correlation_ids      ids of your own to find jobs by
 --   p_source               `manual`, `event`, `schedule` or `system`
---   p_in_transaction       false promises that the caller commits at once
+--   p_in_transaction       false if the caller commits immediately after this call
 --   p_afters               for each job, the ids of the jobs that it waits for, as an array literal
 --   p_on_dependency_failures   `cancel` or `run`
 --   p_wait_ms              milliseconds to wait for each lock before PL016, unless lock_timeout is
@@ -38,10 +38,10 @@
 --   select * from plait.enqueue_many(array[plait.uuidv7(), plait.uuidv7()], array['send_mail'],
 --     array['{"to": "a@b.example"}', '{"to": "c@d.example"}']);
 --
--- Missing arrays and null elements take the definition's defaults. A single element (definition,
--- tenant, queue, priority, max_attempts) applies to all jobs.
+-- For missing arrays and null elements, the definition's defaults apply. A single element
+-- (definition, tenant, queue, priority, max_attempts) applies to all jobs.
 -- Ids come from the caller, so a call whose reply was lost can be repeated: existing jobs are left
--- unchanged. Returns a row only for jobs that were not created because an older one holds their
+-- unchanged. Returns a row only for jobs that were not created because an older job holds their
 -- key.
 create or replace function plait.enqueue_many(
   p_ids              uuid[],
@@ -92,8 +92,7 @@ begin
     if exists (select from unnest(p_tenants) t where t <> v_tenant) then
       raise exception 'this login may only act for its own tenant' using errcode = 'PL004';
     end if;
-    p_in_transaction := true;  -- whatever the caller passes: it must not hold locks that others
-                               -- need
+    p_in_transaction := true;  -- a bound login must not hold locks that others need
   elsif p_tenants is null then
     v_tenant := plait._tenant(null);
   elsif cardinality(p_tenants) = 1 then
@@ -166,7 +165,7 @@ begin
         and t.id in (select coalesce(v_tenant, u) from unnest(p_ids, p_tenants) i(id, u))
       order by t.id
     loop
-      -- locks: the next transaction sees the jobs of this one
+      -- locks the tenant's row, so that the count below includes all committed jobs
       perform plait._reserve_quota(r.id, 0, p_wait_ms => p_wait_ms);
       perform plait._reserve_quota(r.id, plait._count_new(
         p_tenant => r.id, p_now => v_now, p_ids => p_ids,
@@ -195,7 +194,7 @@ begin
       p_idempotency_keys => p_idempotency_keys, p_idempotency_ttls_s => p_idempotency_ttls_s,
       p_wait_ms => p_wait_ms) k loop
       v_ids := array_remove(v_ids, r.requested);
-      if p_afters is not null then  -- a job that depends on the one waits for the other
+      if p_afters is not null then  -- dependents wait for the existing job
         p_afters := array(select replace(a, r.requested::text, r.existing::text)
                           from unnest(p_afters) with ordinality u(a, n)
                           order by n);
@@ -210,8 +209,8 @@ begin
   end if;
 
   -- Insert without checking first. An id that exists was sent again, or belongs to another tenant,
-  -- which is reported like any invalid id. This is detected only when it happens, because checking
-  -- first, or ON CONFLICT, would make every insert slower.
+  -- which is reported like any invalid id. Duplicates are detected by the failed insert, because
+  -- checking first, or ON CONFLICT, would make every insert slower.
   for v_pass in 1..2 loop
     begin
       select i.o_queues, i.o_metered, i.o_node_jobs into v_queues, v_metered, v_nodes
@@ -237,7 +236,7 @@ begin
                       on j.id = i.id and j.tenant_id = coalesce(v_tenant, i.tenant_id)
                         and j.definition = i.definition
                     where i.id = any(v_there) and j.id is null) then
-        raise exception 'a job id must be a new UUIDv7 made within a day of now'
+        raise exception 'a job id must be a new UUIDv7 generated within a day of now'
           using errcode = 'PL002';
       end if;
       v_ids := array(select i from unnest(v_ids) i where not i = any(v_there));

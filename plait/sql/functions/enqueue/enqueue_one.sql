@@ -7,8 +7,8 @@
 --            error
 --   called   plait.store.jobs.enqueue_one
 --
--- It has few statements: each one costs a waiting caller some microseconds, and many more on an
--- idle server.
+-- It has few statements, because each adds some microseconds of latency, and many more on an idle
+-- server.
 create or replace function plait.enqueue_one(
   p_id uuid, p_definition text, p_payload text, p_tenant uuid, p_queue text, p_priority int,
   p_max_attempts int
@@ -16,7 +16,7 @@ create or replace function plait.enqueue_one(
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   v_now     timestamptz := plait._now_after_xid();
-  v_clock   timestamptz := clock_timestamp();  -- clock: an id is a physical thing
+  v_clock   timestamptz := clock_timestamp();  -- clock: ids contain the real time
   v_payload json;
   v_queue   text;
   r         record;

@@ -1,12 +1,12 @@
 -- promote: move scheduled jobs that are due to their queues.
 --
 --   moves    scheduled -> queued
---   locks    live rows SKIP LOCKED: safe to run in several processes at once
+--   locks    live rows SKIP LOCKED: safe to run in several processes at the same time
 --   raises   nothing
 --   called   plait.store.leader.promote
 --
--- run_at becomes the time of promotion, from which on the job is queued. Returns how many jobs
--- moved, and in how many seconds the next one is due, not counting jobs that are due but locked.
+-- run_at becomes the time of promotion. Returns how many jobs moved, and in how many seconds the
+-- next job is due, not counting jobs that are due but locked.
 create or replace function plait.promote(
   p_limit int default 1000, out o_promoted int, out o_next_s float8
 )

@@ -1,11 +1,11 @@
--- _clamp_time: a bound of a time range, limited to what ids and intervals can express.
+-- _clamp_time: a bound of a time range, limited to times that ids and intervals can represent.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   analytics, failure_history, failures, fan_out_load, history, latency, search_jobs
 --
--- Infinite and out-of-range values become the first or the last possible time.
+-- Infinite and out-of-range values become the first or the last such time.
 create or replace function plait._clamp_time(p_at timestamptz) returns timestamptz
 language sql immutable parallel safe
 return greatest(

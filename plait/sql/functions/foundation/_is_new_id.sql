@@ -1,4 +1,4 @@
--- _is_new_id: whether an id is a UUIDv7 between two others; null for null.
+-- _is_new_id: whether an id is a UUIDv7 within the given bounds; null for null.
 --
 --   moves    nothing
 --   locks    nothing

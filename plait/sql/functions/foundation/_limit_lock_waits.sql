@@ -5,9 +5,10 @@
 --   raises   nothing
 --   called   await_claims, enqueue_many, _insert_keys, _lock_tenant, _reserve_quota, set_queue
 --
--- Returns the previous value, which the caller must restore, unless it raises: the setting ends
--- with the (sub)transaction. If the session's timeout is shorter, it is kept. The limit is needed
--- because a user's transaction may hold rows that an enqueue needs for any length of time.
+-- Returns the previous value. The caller must restore this value, unless the caller raises an
+-- error, which rolls the setting back. A shorter timeout of the session stays in effect. The limit
+-- is needed because a user's transaction may hold rows that an enqueue needs for any length of
+-- time.
 create or replace function plait._limit_lock_waits(p_ms int) returns text
 language plpgsql as $$
 declare

@@ -2,7 +2,7 @@
 --
 --   moves    nothing
 --   locks    the row of plait.locks for this tenant and kind, waiting at most 2 s
---   raises   PL016 when another open transaction holds it
+--   raises   PL016 if another open transaction holds the row
 --   called   set_endpoint, _set_trigger, set_trigger
 create or replace function plait._lock_tenant(p_tenant uuid, p_kind text) returns void
 language plpgsql as $$

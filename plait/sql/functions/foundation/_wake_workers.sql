@@ -6,8 +6,9 @@
 --   called   by more than a dozen functions
 --
 -- NOTIFY takes a server-wide lock at commit. It is sent only if a worker sleeps, and by only one of
--- several concurrent enqueuers: an enqueuer that does not get the lock relies on the one that holds
--- it, and a worker polls again some milliseconds after it wakes.
+-- several concurrent enqueuers: an enqueuer that does not get the lock relies on the notification
+-- of the enqueuer that holds it, and a worker polls once more, 30 ms later, before it goes to
+-- sleep.
 -- p_always: notify without the try-lock. A user's own transaction may commit much later, and logins
 -- that are not plait's own must not hold the lock.
 create or replace function plait._wake_workers(p_queues text[], p_always boolean default null)

@@ -7,7 +7,7 @@
 --
 --   select plait.now();
 --
--- In tests, a clock that the test sets (plait.testing) replaces it.
+-- In tests, plait.testing replaces this function with a clock that the test sets.
 create or replace function plait.now() returns timestamptz
 language sql volatile parallel safe
 return clock_timestamp();

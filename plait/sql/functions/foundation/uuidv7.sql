@@ -7,9 +7,9 @@
 --
 --   select plait.uuidv7();
 --
--- Uses the real clock, not plait.now(): an id tells rows apart and decides nothing.
+-- Uses the real clock, not plait.now(), because an id only identifies a row.
 --
--- Postgres 18 and later have their own uuidv7; one definition serves all versions.
+-- Postgres 18 and later have a built-in uuidv7. This definition works on all versions.
 create or replace function plait.uuidv7() returns uuid
 language sql volatile parallel safe
 return encode(

@@ -1,4 +1,4 @@
--- _count_minutes: count again how attempts ended, from one minute up to another.
+-- _count_minutes: recount enqueued jobs and outcomes of attempts, for a range of minutes.
 --
 --   moves    nothing
 --   locks    the caller holds the lock of roll_up
@@ -6,7 +6,7 @@
 --   called   roll_up
 create or replace function plait._count_minutes(p_from timestamptz, p_to timestamptz) returns void
 language plpgsql set enable_seqscan = off as $$
--- clock: ids are made by the physical one
+-- clock: ids contain the real time
 declare v_shift interval := clock_timestamp() - plait.now();
 begin
   delete from plait.minutes where minute >= p_from and minute < p_to;

@@ -1,4 +1,4 @@
--- _requeue_leader_job: requeue a leader's job whose process no longer leads.
+-- _requeue_leader_job: requeue a leader's job whose process is no longer the leader.
 --
 --   moves    running -> queued
 --   locks    the caller holds the live row
@@ -14,7 +14,7 @@ begin
     progress)
   values (p_live.job_id, p_live.tenant_id, p_live.run_at, p_live.run_at, p_now, p_live.attempt,
           p_live.worker, 'lost', 'deposed',
-          'another process leads now: the outcome of the former leader does not count',
+          'another process is the leader now: the outcome of the former leader is not accepted',
           (select progress
            from plait.running_state r
            where r.job_id = p_live.job_id and r.attempt = p_live.attempt));

@@ -1,14 +1,14 @@
--- _still_leads: whether a worker's process has led ever since it claimed a job: the leader's fence.
+-- _still_leads: whether a worker's process has been the leader since it claimed a job (fencing).
 --
 --   moves    nothing
 --   locks    with p_hold, the leader's row FOR SHARE: no other process takes over before the commit
 --   raises   nothing
 --   called   _lock_attempt, save_steps, _settle, _settle_tied, write_streams
 --
--- An expired lease does not matter until another process acquires it: the fence is the term, and
--- `since` is when the term began. Use p_hold only if the transaction ends with the statement: a
--- user's transaction on a machine that hangs would keep every process from leading. save_steps and
--- write_streams do not hold the row.
+-- An expired lease does not matter until another process acquires it: the fencing token is the
+-- term, and `since` is when the term began. Use p_hold only if the transaction ends with the
+-- statement: a user's transaction on a machine that hangs would prevent every other process from
+-- becoming the leader. save_steps and write_streams do not hold the row.
 create or replace function plait._still_leads(
   p_worker int, p_claimed_at timestamptz, p_hold boolean default true
 ) returns boolean

@@ -1,13 +1,13 @@
--- _take_over_leader_jobs: requeue the jobs that the former leader still runs as the leader.
+-- _take_over_leader_jobs: requeue the leader's jobs that the former leader still runs.
 --
---   moves    running -> queued, or -> canceled if that was requested
---   locks    live rows SKIP LOCKED: a locked row is being settled, and _still_leads rejects it;
---            then as _fan_in
+--   moves    running -> queued, or -> canceled if cancellation was requested
+--   locks    live rows SKIP LOCKED: a locked row is being settled, and _still_leads rejects its
+--            outcome; then as _fan_in
 --   raises   nothing
 --   called   elect, rescue
 --
--- Called when a new process has become the leader, and by rescue for rows that were locked then. It
--- does not count as an attempt used, because the job may not be the cause.
+-- Called when a new process has become the leader, and by rescue for rows that were locked then.
+-- The lost attempt does not count as used, because the job may not be the cause.
 create or replace function plait._take_over_leader_jobs(p_now timestamptz) returns int
 language plpgsql set enable_seqscan = off as $$
 declare

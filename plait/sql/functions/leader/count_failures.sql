@@ -1,21 +1,22 @@
 -- count_failures: count failures by error, from the jobs that changed since the last count.
 --
 --   moves    nothing
---   locks    tries one of plait's own locks, so that only one of two processes counts
+--   locks    tries one of plait's own locks, so that only one process counts at a time
 --   raises   nothing
 --   called   plait.store.leader.count_failures
 --
--- A change is a row that the transaction of the settle, retry or deletion has written
--- (failure_changes). It becomes visible when that transaction commits, however late, and one
--- transaction here counts and deletes it, so nothing is missed or counted twice. A change only
--- names its job; the details are read from the job's current attempts.
--- o_more: call again immediately. o_took_s: how long it took; the caller waits twenty times that.
+-- A change is a row of failure_changes, written by the transaction that settles, retries or deletes
+-- a job. It becomes visible when that transaction commits, however late. This function counts and
+-- deletes it in one transaction, so nothing is missed or counted twice. A change only names its
+-- job; the details are read from the job's current attempts.
+-- o_more: call again immediately. o_took_s: duration of the call; the caller waits twenty times as
+-- long.
 create or replace function plait.count_failures(
   p_limit int default 5000, out o_more boolean, out o_took_s float8
 )
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
-  v_began        timestamptz := clock_timestamp();  -- clock: measures itself
+  v_began        timestamptz := clock_timestamp();  -- clock: measures this call
   v_now          timestamptz := plait.now();        -- before anything is read
   v_jobs         uuid[];
   v_n            int;

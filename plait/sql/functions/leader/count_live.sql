@@ -1,17 +1,17 @@
 -- count_live: count the live jobs, for readers.
 --
 --   moves    nothing
---   locks    tries one of plait's own locks, so that only one of two processes counts
+--   locks    tries one of plait's own locks, so that only one process counts at a time
 --   raises   nothing
 --   called   plait.store.leader.count_live
 --
--- o_took_s: how long it took. The caller waits twenty times that before the next count, so that
--- counting uses at most a twentieth of a core.
+-- o_took_s: duration of the call. The caller waits twenty times as long before the next count, so
+-- that counting uses at most a twentieth of a core.
 create or replace function plait.count_live(out o_jobs bigint, out o_took_s float8)
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   v_now   timestamptz := plait.now();
-  v_began timestamptz := clock_timestamp();  -- clock: measures itself
+  v_began timestamptz := clock_timestamp();  -- clock: measures this call
 begin
   o_jobs := 0;
   if plait._try_lock('count_live') then

@@ -1,4 +1,4 @@
--- get_leader: the process that leads, and the address of its API. No row: no process leads.
+-- get_leader: the leader's process and the address of its API; no row if there is no leader.
 --
 --   moves    nothing
 --   locks    nothing
@@ -7,7 +7,7 @@
 --
 --   select holder, node, url from plait.get_leader();
 --
--- node is null if the process that leads runs no worker.
+-- node is null if the leader's process runs no worker.
 create or replace function plait.get_leader()
 returns table (holder text, term bigint, since timestamptz, expires_at timestamptz, node text,
                url text, worker int)

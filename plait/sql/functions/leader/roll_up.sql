@@ -1,20 +1,21 @@
--- roll_up: count how attempts ended, for each minute, even if transactions commit late.
+-- roll_up: count attempts by outcome for each minute, even if transactions commit late.
 --
 --   moves    nothing
---   locks    tries one of plait's own locks, so that only one of two processes counts
+--   locks    tries one of plait's own locks, so that only one process counts at a time
 --   raises   nothing
 --   called   plait.store.leader.roll_up
 --
--- A whole minute is counted again until it can't change any more, that is, until every transaction
--- that may have read the clock within it has ended. A transaction that ends attempts has its id
+-- A minute is recounted until it can no longer change, that is, until every transaction that may
+-- have read the clock during that minute has ended. A transaction that ends attempts has its id
 -- before it reads the clock, so these transactions have ids below seen_xid, which was assigned
--- after the minute. After a time without a leader the missing minutes are counted once, one hour in
--- each call.
--- o_more: call again immediately. o_took_s: how long it took; the caller waits twenty times that.
+-- after the minute. After a time without a leader, the missing minutes are counted once, one hour
+-- per call.
+-- o_more: call again immediately. o_took_s: duration of the call; the caller waits twenty times as
+-- long.
 create or replace function plait.roll_up(out o_more boolean, out o_took_s float8)
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
-  v_began timestamptz := clock_timestamp();  -- clock: measures itself
+  v_began timestamptz := clock_timestamp();  -- clock: measures this call
   v_now   timestamptz := plait.now();        -- before this transaction gets its id
   v_this  timestamptz := date_trunc('minute', v_now);
   v_to    timestamptz;
@@ -53,7 +54,7 @@ begin
     where m.minute < v_now - interval '90 days' limit 1000);
   delete from plait.audit
   where id in (
-    -- clock: of ids
+    -- clock: ids contain the real time
     select a.id
     from plait.audit a
     where a.id < plait._uuid_floor(clock_timestamp() - interval '400 days') limit 1000);

@@ -6,7 +6,7 @@
 --   called   gather_nodes, job_nodes
 --
 -- A fork has the nodes of its source job. late: the part had not ended when the job was decided, so
--- its outcome changed nothing.
+-- its outcome did not count.
 create or replace function plait._job_nodes(p_job uuid)
 returns table (
   node text, job_id uuid, definition text, status text, attempt int, late boolean, result text,

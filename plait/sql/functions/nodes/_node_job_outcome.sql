@@ -20,7 +20,7 @@ begin
       where j.root_id = p_fan_out.root_id and j.fan_out_id = p_fan_out.id
         and j.fan_out_index = any(p_fan_out.left_open);
       o_error := format(
-        '%s of %s nodes were done within %s s, and %s had to be; not heard of: %s',
+        '%s of %s nodes finished within %s s, but %s were required; no outcome from: %s',
         p_fan_out.succeeded, p_fan_out.total, p_fan_out.timeout_s, p_fan_out.needed, v_silent);
     else
       o_error := plait._describe_failed_children(p_fan_out);

@@ -2,11 +2,11 @@
 --
 --   moves    nothing -> queued, for each node's part
 --   locks    the tenant's row if it has a quota
---   raises   PL005 quota
+--   raises   PL005 if the quota is exhausted
 --   called   open_nodes, _start_node_job
 --
--- The set consists of every node with a live worker that is not draining, serves the queue and has
--- the definition. Returns null if the set is smaller than the quorum.
+-- The set of nodes consists of every node with a live worker that is not draining, serves the queue
+-- and has the definition. Returns null if there are fewer nodes than the quorum requires.
 create or replace function plait._open_nodes(
   p_now timestamptz, p_job plait.jobs, p_metered boolean, p_attempt int, p_seq int, p_always boolean
 ) returns uuid

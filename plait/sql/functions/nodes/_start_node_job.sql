@@ -5,8 +5,8 @@
 --   raises   as _open_nodes
 --   called   enqueue_many
 --
--- If there are too few nodes, the leader starts the parts later. The first attempt of such a job is
--- one that never ran, so that the worker that claims it reads its steps.
+-- If there are too few nodes, the leader starts the parts later. Otherwise the job gets an attempt
+-- 1 that never ran, so that the worker that later claims the job reads its steps.
 create or replace function plait._start_node_job(p_now timestamptz, p_jobs uuid[], p_always boolean)
 returns void language plpgsql as $$
 declare

@@ -1,7 +1,7 @@
 -- _update_node: update a node's state after one of its workers stopped, was lost or began to drain.
 --
 --   moves    nothing
---   locks    the node's row: it waits for a worker that registers at the same time, and sees it
+--   locks    the node's row, so that the update sees a worker that registers at the same time
 --   raises   nothing
 --   called   after_restore, drain, leave, rescue
 create or replace function plait._update_node(p_node text, p_state text) returns void

@@ -1,11 +1,11 @@
--- gather_nodes: how the parts of a decided node job ended, for the leader's action.
+-- gather_nodes: the results of the parts of a decided node job, for the leader's action.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   plait.store.nodes.gather_nodes
 --
--- Returns the same rows each time.
+-- Every call returns the same rows, because late parts are returned without an outcome.
 create or replace function plait.gather_nodes(p_job uuid)
 returns table (
   node text, job_id uuid, definition text, status text, attempt int, late boolean, result text,

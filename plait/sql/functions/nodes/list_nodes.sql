@@ -1,4 +1,4 @@
--- list_nodes: the nodes of the cluster: alive, lost or left.
+-- list_nodes: the nodes of the cluster and their states: active, draining, lost or left.
 --
 --   moves    nothing
 --   locks    nothing

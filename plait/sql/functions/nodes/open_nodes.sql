@@ -1,14 +1,14 @@
--- open_nodes: the leader starts the parts of a node job that could not be started at its enqueue.
+-- open_nodes: start the parts of a node job that could not start when the job was enqueued.
 --
 --   moves    running -> waiting; nothing -> queued, for each node's part
---   locks    the job's live row; as _open_nodes
+--   locks    the job's live row; then as _open_nodes
 --   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
---            sends it again; as _open_nodes
+--            repeats the call; as _open_nodes
 --   called   plait.store.nodes.open_nodes
 --
--- The job was scheduled for later, or there were too few nodes. Returns suspended, none if there
--- are still too few nodes, stale when the lease is lost, or canceled when the job was asked to
--- stop. The call can be repeated.
+-- Called by the leader if the job was scheduled for later, or there were too few nodes. Returns
+-- suspended, none if there are still too few nodes, stale if the lease is lost, or canceled if
+-- cancellation was requested. The call can be repeated.
 create or replace function plait.open_nodes(p_worker int, p_job uuid, p_attempt int, p_seq int)
 returns text language plpgsql security definer set search_path = plait, pg_temp
 set enable_seqscan = off set lock_timeout = '500ms' as $$

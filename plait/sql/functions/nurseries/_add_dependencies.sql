@@ -1,13 +1,14 @@
--- _add_dependencies: make new jobs wait for other jobs to succeed.
+-- _add_dependencies: make new jobs wait for other jobs.
 --
 --   moves    waiting -> queued, if all have succeeded already; -> canceled, if one has failed
---   locks    live rows of the jobs that are waited for, in id order, so that none of them ends
---            before this commits
---   raises   PL001 for a job that waits for itself or a later one, PL008 if a job does not exist
+--   locks    live rows of the jobs to wait for, in id order, so that none of them ends before this
+--            commits
+--   raises   PL001 for a job that waits for itself or a later job, PL008 if a job does not exist
 --   called   enqueue_many
 --
 -- A job's dependencies are stored as a fan-out of the job, with other jobs instead of children. Its
--- depth is below 0, and below that of the jobs that it waits for, because their ends cascade to it.
+-- depth is below 0, and below the depth of the dependencies of these jobs, because their ends
+-- cascade to it.
 create or replace function plait._add_dependencies(
   p_now timestamptz, p_ids uuid[], p_policies text[]
 ) returns void
@@ -22,7 +23,7 @@ begin
   perform from plait.live l
   where (l.job_id, l.tenant_id) in (
     select u, j.tenant_id from plait.jobs j cross join unnest(j.after) u where j.id = any(p_ids))
-  -- only this tenant's: another tenant's job is rejected below, without waiting for it
+  -- only this tenant's rows: another tenant's job is rejected below, without waiting for its row
   order by l.job_id
   for no key update;
   for r in
@@ -44,8 +45,8 @@ begin
     if found then
       raise exception 'there is no job % to wait for', v_bad using errcode = 'PL008';
     end if;
-    -- Jobs that are enqueued together may wait only for earlier ones, so there are no cycles, and
-    -- the outcomes of the earlier ones are known.
+    -- Within a call, a job may wait only for jobs that come before it. So there are no cycles, and
+    -- the dependencies of these jobs are already stored.
     select u into v_bad
     from unnest(r.after) u
     join plait.jobs j on j.id = u
@@ -53,7 +54,7 @@ begin
       and not exists (select from plait.fan_outs o where o.parent_id = u and o.strategy = 'after')
     limit 1;
     if found then
-      raise exception 'a job can wait only for jobs that were enqueued before it, not for itself or a later one: %',
+      raise exception 'a job can wait only for jobs that were enqueued before it, not for itself or a later job, got %',
         v_bad using errcode = 'PL001';
     end if;
     v_total := cardinality(r.after);

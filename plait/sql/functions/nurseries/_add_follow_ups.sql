@@ -2,12 +2,12 @@
 --
 --   moves    nothing
 --   locks    as _own_nursery; the nursery's row
---   raises   PL001 bad argument, PL002 bad id, PL007 inactive definition, PL009 when the job is
---            final
+--   raises   PL001 invalid argument, PL002 invalid id, PL007 inactive definition, PL009 if the job
+--            is final
 --   called   after, after_many
 --
--- Everything is validated here: enqueueing them later must not fail, because that would keep the
--- job from succeeding.
+-- Follow-ups are validated here, because enqueueing them later must not fail: that would prevent
+-- the job from succeeding.
 create or replace function plait._add_follow_ups(
   p_job plait.jobs, p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[],
   p_priorities int[], p_max_attempts int[], p_timeouts_s float8[], p_delays_s float8[],
@@ -24,7 +24,7 @@ begin
     p_limit_keys => p_limit_keys);
   perform plait._require_active(p_definitions);
   if exists (select from plait.jobs where id = any(p_ids)) then
-    raise exception 'a job id must be a new UUIDv7 made within a day of now'
+    raise exception 'a job id must be a new UUIDv7 generated within a day of now'
       using errcode = 'PL002';
   end if;
   perform plait._own_nursery(p_job);

@@ -3,14 +3,14 @@
 --   moves    nothing -> queued | scheduled
 --   locks    the tenant's row SKIP LOCKED, if it has a quota; dedupe keys, sorted, each for at most
 --            20 ms
---   raises   nothing of its own: follow-ups were checked when they were requested, and a quota does
---            not stop them
+--   raises   nothing: follow-ups were validated when they were requested, and a quota does not stop
+--            them
 --   called   _enqueue_late_follow_ups, _make_final
 --
--- Nothing here waits for a user's transaction. While one holds the quota, follow-ups do not count
--- toward it. While an open transaction has enqueued a job with the same dedupe key, it is not known
--- whether that job will exist. The follow-up is then marked late, and _enqueue_late_follow_ups
--- tries again.
+-- Nothing here waits more than 20 ms for a user's transaction. If a transaction holds the quota,
+-- follow-ups do not count toward the quota. If an open transaction has enqueued a job with the same
+-- dedupe key, it is not known whether that job will exist. The follow-up is then marked late, and
+-- _enqueue_late_follow_ups enqueues it later.
 create or replace function plait._enqueue_follow_ups(p_job uuid, p_tenant uuid) returns void
 language plpgsql as $$
 declare
@@ -30,7 +30,7 @@ begin
   where id = p_tenant and max_queued is not null for no key update skip locked;
   v_metered := found;
   if v_metered then
-    update plait.tenants set quota_left = null where id = p_tenant;  -- count again
+    update plait.tenants set quota_left = null where id = p_tenant;  -- forces a new count
   end if;
   -- An id that was used meanwhile is not an error.
   delete from plait.follow_ups f

@@ -1,4 +1,4 @@
--- _has_open_children: whether children that a job spawned, in any nursery, are not final.
+-- _has_open_children: whether any child that a job spawned, in any nursery, is not final.
 --
 --   moves    nothing
 --   locks    nothing

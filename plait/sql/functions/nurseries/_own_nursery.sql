@@ -1,8 +1,8 @@
--- _own_nursery: the nursery of a job as a whole, which has the job's id; created on first use.
+-- _own_nursery: create a job's own nursery on first use. The nursery has the job's id.
 --
 --   moves    nothing
 --   locks    the job's live row, when the nursery is created
---   raises   PL009 when the job is final
+--   raises   PL009 if the job is final
 --   called   _add_follow_ups, open_nursery, spawn, spawn_many
 create or replace function plait._own_nursery(p_job plait.jobs) returns void
 language plpgsql as $$

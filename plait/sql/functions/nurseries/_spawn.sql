@@ -1,11 +1,12 @@
 -- _spawn: add children to an open nursery.
 --
 --   moves    nothing -> queued | scheduled; -> waiting, in a serial nursery, until it is their turn
---   locks    the parent's live row, so that it does not end before this commits; the nursery's row,
---            so that it can't be decided meanwhile; the tenant's row if it has a quota; dedupe keys
---   raises   PL001 bad argument, PL002 bad id, PL005 quota exceeded, PL007 inactive definition,
---            PL008 no such nursery, PL009 when the parent is final, the nursery closed or nesting
---            forbidden, PL016 when another open transaction holds a key or the quota
+--   locks    the parent's live row, so that the parent does not end before this commits; the
+--            nursery's row, so that the nursery is not decided meanwhile; the tenant's row if it
+--            has a quota; dedupe keys
+--   raises   PL001 invalid argument, PL002 invalid id, PL005 quota exceeded, PL007 inactive
+--            definition, PL008 no such nursery, PL009 if the parent is final, the nursery is closed
+--            or nesting is not allowed, PL016 if another open transaction holds a key or the quota
 --   called   spawn, spawn_many
 --
 -- Returns the ids of the children, in order. If an older job holds a child's dedupe key, that job's
@@ -45,7 +46,7 @@ begin
     raise exception 'a workflow must be at most 1000 levels deep' using errcode = 'PL001';
   end if;
 
-  -- an update and not only a lock, so that a settle that waits for the row reads it again
+  -- an update, not just a lock, so that a settle that waits for the row rereads it
   if p_in_transaction then
     update plait.live set tied = true where job_id = p_parent.id;
   else
@@ -107,7 +108,7 @@ begin
                           when f.serial then f.total + v_free::int end,
       p_parent_attempts => p_parent.max_attempts) i;
   exception when unique_violation then
-    raise exception 'a job id must be a new UUIDv7 made within a day of now'
+    raise exception 'a job id must be a new UUIDv7 generated within a day of now'
       using errcode = 'PL002';
   end;
   perform plait._store_search_values(v_ids, p_definitions);

@@ -1,13 +1,13 @@
 -- _start_next_serial_child: queue the next child of a serial nursery.
 --
 --   moves    waiting -> queued, for one child
---   locks    the caller holds the fan-out's row; the child's live row SKIP LOCKED: a transaction
---            that holds it may want the fan-out's
+--   locks    the caller holds the fan-out's row; the child's live row SKIP LOCKED, because a
+--            transaction that holds it may wait for the fan-out's row
 --   raises   nothing
 --   called   _fan_in, rescue, resume_missed, retry_tree
 --
--- Called when the previous child has ended, and by rescue if the next one was locked then. While
--- the next one is locked, no child has its turn, so none is skipped.
+-- Called when the previous child has ended, and by rescue if the next child was locked then. While
+-- the next child is locked, no child has its turn, so none is skipped.
 create or replace function plait._start_next_serial_child(p_fan_out plait.fan_outs) returns void
 language plpgsql set enable_seqscan = off as $$
 declare

@@ -1,12 +1,11 @@
--- after: add a follow-up: a job that is enqueued in the transaction in which this one succeeds.
+-- after: add a follow-up: a job that is enqueued in the transaction in which this job succeeds.
 --
 --   moves    nothing
 --   locks    as _add_follow_ups
---   raises   as _add_follow_ups; PL003 and PL004 for a tenant, PL008 when the caller has no such
---            job
+--   raises   as _add_follow_ups; PL003 and PL004 for a tenant, PL008 if the caller has no such job
 --   called   users
 --
---   job   the job that must succeed first
+--   job   id of the job that must succeed first
 --
 --   select plait.after(:'job', 'analyze_tables', dedupe_key => 'analyze_tables');
 --

@@ -1,14 +1,14 @@
--- after_many: a running job adds follow-ups, with a checkpoint in the same transaction.
+-- after_many: add follow-ups to a running job, with a checkpoint in the same transaction.
 --
 --   moves    nothing; with p_always, nothing -> waiting
---   locks    the job's live row: its fence; then as _add_follow_ups
+--   locks    the job's live row, for fencing; then as _add_follow_ups
 --   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
---            sends it again; as _add_follow_ups
+--            repeats the call; as _add_follow_ups
 --   called   plait.store.nurseries.after_many
 --
--- p_always: they run whatever the job's outcome. Such follow-ups are created now, as jobs that
--- depend on this one with on_dependency_failure = run. o_status is ready, stale when the lease is
--- lost, or canceled when the job was asked to stop. The call can be repeated.
+-- p_always: the follow-ups run regardless of the job's outcome. They are created now, as jobs that
+-- depend on this job with on_dependency_failure = run. o_status is ready, stale if the lease is
+-- lost, or canceled if cancellation was requested. The call can be repeated.
 create or replace function plait.after_many(
   p_worker int, p_job uuid, p_attempt int, p_name text, p_occurrence int, p_seq int, p_hash text,
   p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[] default null,

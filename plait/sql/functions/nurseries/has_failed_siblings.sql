@@ -2,11 +2,11 @@
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL003 and PL004 for a tenant; nothing for a job that does not exist or is another
---            tenant's: returns false
+--   raises   PL003 and PL004 for a tenant; nothing for a job that does not exist or belongs to
+--            another tenant: returns false
 --   called   plait.store.nurseries.has_failed_siblings, users
 --
---   job   a child
+--   job   id of a child
 --
 --   select plait.has_failed_siblings(:'child');
 create or replace function plait.has_failed_siblings(job uuid, tenant text default null)

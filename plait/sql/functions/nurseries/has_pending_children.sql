@@ -2,11 +2,11 @@
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL003 and PL004 for a tenant; nothing for a job that does not exist or is another
---            tenant's: returns false
+--   raises   PL003 and PL004 for a tenant; nothing for a job that does not exist or belongs to
+--            another tenant: returns false
 --   called   plait.store.nurseries.has_pending_children, users
 --
---   job   the parent
+--   job   id of the parent
 --
 --   select plait.has_pending_children(:'job');
 create or replace function plait.has_pending_children(job uuid, tenant text default null)

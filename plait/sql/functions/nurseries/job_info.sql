@@ -1,14 +1,14 @@
--- job_info: the info of a job and its descendants, merged: numbers add up, a parent's keys win.
+-- job_info: the info of a job and its descendants, merged: numbers are summed, a parent's keys win.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL008 when the caller has no such job
+--   raises   PL008 if the caller has no such job
 --   called   plait.store.nurseries.job_info, users
 --
 --   select plait.job_info(:'job');
 --
--- Each job writes only its own info, which is merged on reading. If several attempts of a job set
--- the same key, the last one wins.
+-- Each job writes only its own info; this function merges it. If several attempts of a job set the
+-- same key, the last attempt wins.
 create or replace function plait.job_info(
   p_job uuid, p_tenant uuid default null, p_all boolean default false
 ) returns jsonb

@@ -1,13 +1,13 @@
--- list_dependencies: the jobs that a job waited for, in their order, with status and result.
+-- list_dependencies: the jobs that a job waits for, in the given order, with status and result.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL004 for a foreign tenant; nothing for a job that does not exist
+--   raises   PL004 for another tenant; nothing for a job that does not exist
 --   called   job_history, plait.store.nurseries.list_dependencies
 --
--- A page begins after p_after and ends when its results reach p_bytes; it has at least one row.
+-- A page begins after p_after, has at least one row, and ends when its results reach p_bytes.
 -- p_last: return only the last dependency, whose result a chain passes on. Jobs that retention has
--- deleted are left out.
+-- deleted are omitted.
 create or replace function plait.list_dependencies(
   p_job uuid, p_tenant uuid default null, p_after int default -1, p_last boolean default false,
   p_bytes int default 8388608

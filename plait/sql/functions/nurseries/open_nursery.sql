@@ -1,12 +1,12 @@
--- open_nursery: a running job opens a nursery that it will wait for.
+-- open_nursery: open a nursery that a running job will wait for.
 --
 --   moves    nothing
---   locks    the job's live row: its fence
+--   locks    the job's live row, for fencing
 --   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
---            sends it again; PL009 when its parent does not allow it to have children
+--            repeats the call; PL009 if the job's parent does not allow it to have children
 --   called   plait.store.nurseries.open_nursery
 --
--- Returns ready, stale when the lease is lost, or canceled when the job was asked to stop. The call
+-- Returns ready, stale if the lease is lost, or canceled if cancellation was requested. The call
 -- can be repeated.
 create or replace function plait.open_nursery(
   p_worker int, p_job uuid, p_attempt int, p_nursery uuid, p_name text, p_occurrence int, p_seq int,

@@ -1,20 +1,21 @@
 -- spawn: spawn a child of a job that is not final, from SQL.
 --
 --   moves    as _spawn
---   locks    as _spawn; the sibling's live row FOR SHARE, with an attempt
---   raises   as _spawn; PL001 without a parent, PL003 and PL004 for a tenant, PL008 when the caller
---            has no such job, PL009 when it is final, or no longer runs as this attempt
+--   locks    with `attempt`, the live row of the given job FOR SHARE; then as _spawn
+--   raises   as _spawn; PL001 without a parent, PL003 and PL004 for a tenant, PL008 if the caller
+--            has no such job, PL009 if the job is final or no longer runs as this attempt
 --   called   users
 --
---   parent       the parent. Pass either this or `sibling_of`
---   sibling_of   a child whose parent gets the new child
---   attempt      the running attempt of that job. The call fails with PL009 if it no longer runs
+--   parent       id of the parent. Pass either this or `sibling_of`
+--   sibling_of   id of a child whose parent gets the new child
+--   attempt      number of that job's running attempt. The call fails with PL009 if the attempt no
+--                longer runs
 --
 --   select plait.spawn('refresh_batch', '{"ids": [1, 2, 3]}', parent => :'job', priority => 20);
 --   select plait.spawn('refresh_batch', '{"ids": [4]}', sibling_of => :'child');
 --
 -- For stored procedures, table triggers and other languages. Returns the child's id. With `attempt`
--- the call is fenced: a caller that has lost the lease cannot spawn a child. The parent can't
+-- the call is fenced: a caller that has lost the lease cannot spawn a child. The parent cannot
 -- become final before the transaction commits.
 create or replace function plait.spawn(
   definition text, payload json default '{}', parent uuid default null,
@@ -34,7 +35,7 @@ declare
 begin
   perform plait._require_read_committed();
   if num_nonnulls(spawn.parent, spawn.sibling_of) <> 1 then
-    raise exception 'spawn needs either parent or sibling_of' using errcode = 'PL001';
+    raise exception 'spawn requires either parent or sibling_of' using errcode = 'PL001';
   end if;
   select * into j from plait.jobs where jobs.id = v_asking and jobs.tenant_id = v_tenant;
   if not found then
@@ -43,7 +44,7 @@ begin
   if exists (select from plait.jobs
              where jobs.id = v_id and jobs.tenant_id = v_tenant
                and jobs.definition = spawn.definition) then
-    return v_id;  -- sent again
+    return v_id;  -- a repeated call
   end if;
   if spawn.attempt is not null then
     perform from plait.live l

@@ -1,15 +1,15 @@
--- spawn_many: a running job spawns children or siblings, with a checkpoint in the same transaction.
+-- spawn_many: spawn children or siblings of a running job and checkpoint them in one transaction.
 --
 --   moves    as _spawn
---   locks    the job's live row: its fence; then as _spawn
+--   locks    the job's live row, for fencing; then as _spawn
 --   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
---            sends it again; as _spawn; PL009 for siblings of a job that has no parent
+--            repeats the call; as _spawn; PL009 for siblings of a job that has no parent
 --   called   plait.store.nurseries.spawn_many
 --
--- o_status is ready, stale when the lease is lost, or canceled when the job was asked to stop. The
+-- o_status is ready, stale if the lease is lost, or canceled if cancellation was requested. The
 -- call can be repeated. The checkpoint stores which children are older jobs, by position, so that a
--- replay gets the same ids. p_nursery: a nursery that the job has opened; null: the job's own,
--- which keeps the job from becoming final until all children in it have ended.
+-- replay gets the same ids. p_nursery: a nursery that the job has opened; null: the job's own
+-- nursery, which prevents the job from becoming final until all its children have ended.
 create or replace function plait.spawn_many(
   p_worker int, p_job uuid, p_attempt int, p_nursery uuid, p_sibling boolean,
   p_name text, p_occurrence int, p_seq int, p_hash text,
