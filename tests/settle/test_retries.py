@@ -254,7 +254,7 @@ async def test_reschedule_gives_more_attempts(harness: Harness) -> None:
     worker = await harness.worker()
     await worker.fail(await worker.claim_one())
     assert await harness.status(job) == "scheduled"
-    with pytest.raises(InvalidJob, match="has used 1 attempts"):
+    with pytest.raises(InvalidJob, match="must be more than the 1 attempts that the job has used, got 1"):
         await harness.reschedule(job, max_attempts=1)
     assert await harness.reschedule(job, max_attempts=2) == "scheduled"
 
