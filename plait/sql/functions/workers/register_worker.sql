@@ -54,6 +54,6 @@ begin
   returning id into v_id;
   return v_id;
 exception when check_violation then
-  raise exception 'a node must have a name of 1 to 100 letters, digits and _ . : -, an address of at most 500 characters, and labels by name'
+  raise exception 'a node must have a name of 1 to 100 letters, digits and _ . : -, an address of at most 500 characters, and a JSON object of labels'
     using errcode = 'PL012';
 end $$;
