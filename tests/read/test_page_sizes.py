@@ -20,7 +20,7 @@ order by 1
 """
 _BOUND: Final = {"job_tree": 10_000}
 _NOT_LISTS: Final = {"changes"}
-"""The change feed's look: its rows are not those that it limits."""
+"""The change feed: its limit is a number of changes, not of rows."""
 
 
 async def _rows(harness: Harness, name: str, job: Any, limit: int | None) -> int:

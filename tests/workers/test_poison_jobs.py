@@ -11,7 +11,7 @@ from ..harness import Harness
 
 
 async def test_first_losses_run_again_beside_each_other(harness: Harness) -> None:
-    """F34: 40 jobs of a killed worker are one claim of another one."""
+    """F34: another worker claims all 40 jobs of a killed worker at once."""
     jobs = await harness.enqueue_many("add", 40)
     victim = await harness.worker()
     await victim.claim(40)
@@ -58,7 +58,7 @@ async def test_a_first_loss_is_forgotten_when_the_job_comes_back_from_a_living_w
 
 
 async def lose_all(harness: Harness, limit: int = 1000, **options: Any) -> FakeWorker:
-    """A worker takes what it can, and is lost."""
+    """Claim as many jobs as possible with a new worker, and lose it."""
     victim = await harness.worker(**options)
     assert await victim.claim(limit)
     await harness.lose(victim)
@@ -107,7 +107,7 @@ async def test_a_worker_runs_suspects_of_one_group_at_a_time(harness: Harness) -
     assert await three.claim(10) == []
     await harness.lose(two)
     await one.settle(*(outcome(lease) for lease in first[1:]))
-    assert await one.claim(10) == []  # its group has one left that runs
+    assert await one.claim(10) == []  # one suspect of its group still runs
     await one.succeed(first[0])
     assert len(await one.claim(10)) == 2
 
@@ -122,7 +122,7 @@ async def test_a_group_spans_queues(harness: Harness) -> None:
 
 
 async def test_a_worker_takes_as_many_of_a_group_as_it_has_slots(harness: Harness) -> None:
-    """The others of the group may run on another worker at the same time: losses are counted by worker."""
+    """Other suspects of the group may run on another worker at the same time: losses are counted by worker."""
     await harness.enqueue_many("add", 9)
     for _ in range(2):
         await lose_all(harness)
@@ -158,7 +158,7 @@ async def test_a_suspect_that_came_back_from_a_living_worker_is_none(harness: Ha
 
 @pytest.mark.parametrize("how", ["release", "leave", "forget"])
 async def test_a_suspect_that_was_given_back_still_is_one(harness: Harness, how: str) -> None:
-    """It never had the chance to show that it is innocent."""
+    """It has not run, so it may still be the poison job."""
     jobs = await harness.enqueue_many("add", 2)
     for _ in range(2):
         await lose_all(harness)
@@ -176,7 +176,7 @@ async def test_a_suspect_that_was_given_back_still_is_one(harness: Harness, how:
 
 
 async def test_three_losses_alone_end_in_the_dead_letters(harness: Harness) -> None:
-    """The first loss is none: it may have stood beside the culprit. The second one makes it a suspect."""
+    """The first loss does not count, because the job may have run beside a poison job. The second makes it a suspect."""
     job = await harness.enqueue("add", max_attempts=2)
     for _ in range(5):
         assert await harness.status(job) == "queued"
@@ -189,7 +189,7 @@ async def test_three_losses_alone_end_in_the_dead_letters(harness: Harness) -> N
 
 
 async def test_a_loss_beside_another_suspect_does_not_count(harness: Harness) -> None:
-    """Rescue moves a lost worker's jobs in batches: the last of a batch was not alone for that."""
+    """Rescue moves a lost worker's jobs in batches. A job that is moved last did not run alone."""
     await harness.enqueue_many("add", 3)
     for _ in range(2):
         await lose_all(harness)
@@ -202,7 +202,7 @@ async def test_a_loss_beside_another_suspect_does_not_count(harness: Harness) ->
 
 
 async def test_a_poison_job_is_found_in_log2_n_losses_and_nobody_else_is_buried(harness: Harness) -> None:
-    """F18: two losses make 201 jobs suspects, eight halve them down to one, three alone bury it."""
+    """F18: two losses make 201 jobs suspects, eight more narrow them down to one, and three more make that one a dead letter."""
     innocent = await harness.enqueue_many("add", 200, max_attempts=1)
     poison = await harness.enqueue("add", max_attempts=1)
     losses = 0
@@ -229,7 +229,7 @@ async def test_suspects_of_a_tenant_that_may_run_nothing_block_nobody(
     for _ in range(2):
         await lose_all(harness)
     await harness.tenant("acme", **settings)
-    for _ in range(5):  # tenants are tried in an order drawn by lot
+    for _ in range(5):  # the order of tenants is random
         worker = await harness.worker()
         [lease] = await worker.claim(10)
         assert lease.job_id == mine
@@ -259,7 +259,7 @@ async def test_a_retry_of_what_killed_its_workers_is_no_suspect_at_first(harness
 
 @pytest.mark.parametrize("kills", [30, pytest.param(300, marks=pytest.mark.full)])
 async def test_the_innocent_are_not_condemned_and_the_culprits_are(harness: Harness, kills: int) -> None:
-    """Workers are killed at random, and by three jobs that kill whoever runs them."""
+    """Workers are killed at random, and by three poison jobs."""
     dice = random.Random(2)
     culprits = set(await harness.enqueue_many("add", 3))
     innocent = await harness.enqueue_many("add", 60 * kills)

@@ -46,7 +46,7 @@ async def test_a_crashed_attempt_leaves_a_row_with_its_own_times(harness: Harnes
 
 
 async def test_a_job_that_is_claimed_again_lives_by_its_new_worker(harness: Harness) -> None:
-    """T30: it is not reclaimed at once because of its old lease."""
+    """T30: its old lease does not cause it to be rescued immediately."""
     job = await harness.enqueue("add")
     victim = await harness.worker(lease_s=30)
     await victim.claim_one()
@@ -104,7 +104,7 @@ async def test_a_lost_worker_is_told_so(harness: Harness) -> None:
 
 
 async def test_what_a_lost_worker_settles_before_its_jobs_are_moved_counts(harness: Harness) -> None:
-    """Its result is there and nobody else has the job: better than to run it again."""
+    """The result exists and no other worker has the job, so the job does not have to run again."""
     job = await harness.enqueue("add")
     worker = await harness.worker()
     lease = await worker.claim_one()
@@ -117,7 +117,7 @@ async def test_what_a_lost_worker_settles_before_its_jobs_are_moved_counts(harne
 
 
 async def test_no_worker_is_needed_to_rescue(harness: Harness) -> None:
-    """T46: it is no job; any process may call it, with no worker alive."""
+    """T46: rescue is not a job. Any process may call it, even if no worker is alive."""
     await harness.enqueue("add")
     worker = await harness.worker()
     await worker.claim_one()
@@ -129,7 +129,7 @@ async def test_no_worker_is_needed_to_rescue(harness: Harness) -> None:
 
 @pytest.mark.parametrize("rounds", [60, pytest.param(1_000, marks=pytest.mark.full)])
 async def test_settle_and_rescue_at_the_same_moment(harness: Harness, rounds: int) -> None:
-    """The outcome counts, or it is stale and the job runs again: never both, never neither."""
+    """Either the outcome counts, or it is stale and the job runs again."""
     for n in range(rounds):
         jobs = await harness.enqueue_many("add", 3)
         worker = await harness.worker()
@@ -202,7 +202,7 @@ async def test_leaving_gives_back_what_runs(harness: Harness) -> None:
 
 
 async def test_a_claim_under_way_when_its_worker_leaves_gets_nothing_for_ever(harness: Harness) -> None:
-    """The connection broke, its statement runs on, the worker leaves: no job stays with who is gone."""
+    """The connection breaks, its statement continues, and the worker leaves. No job stays assigned to that worker."""
     await harness.enqueue_many("add", 2)
     worker = await harness.worker()
     async with harness.connection() as broken:
@@ -229,7 +229,7 @@ async def test_a_settle_under_way_when_its_worker_leaves_counts_or_is_made_good(
                 worker.id,
                 lease.job_id,
             )
-            assert await worker.leave() == 0  # it does not wait, and passes the row by
+            assert await worker.leave() == 0  # it skips the locked row without waiting
             await (transaction.commit() if commits else transaction.rollback())
         await harness.rescue()
         assert await harness.status(job) == ("succeeded" if commits else "queued")
