@@ -84,7 +84,7 @@ async def test_a_declared_key_is_found_however_many_jobs_there_are(harness: Harn
 async def test_jobs_from_before_the_declaration_are_found_by_looking_further(harness: Harness) -> None:
     await harness.define("sync")
     old = await _enqueue(harness, {"customer": 7}, id=new_id())
-    ahead = await _enqueue(harness, {"customer": 7}, id=_later(5))  # its id is later, but it was enqueued before the declaration
+    ahead = await _enqueue(harness, {"customer": 7}, id=_later(5))  # a later id, enqueued before the declaration
     await harness.define("sync", search_keys=["customer"])
     new = await _enqueue(harness, {"customer": 7}, id=_later(10))
     tenant = await harness.tenant()

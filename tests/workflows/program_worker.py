@@ -24,14 +24,14 @@ from .test_programs import Durably
 
 
 class StoppedClock(DurableRuntime):
-    """The database's clock stands still between two moments, and deadlines with it."""
+    """The database's clock stands still between two moments, and so do deadlines."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **{**options, "real_time": False})
 
 
 class Effects:
-    """Counts what steps do, as `Counter` does, in a file."""
+    """Counts the effects of steps in a file, like `Counter`."""
 
     def __init__(self, directory: Path, seed: int) -> None:
         self._file = os.open(directory / f"effects {seed}", os.O_WRONLY | os.O_APPEND | os.O_CREAT)

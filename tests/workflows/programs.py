@@ -25,7 +25,7 @@ class Operations(Protocol):
 
 
 class Maker:
-    """Makes one program of a seed."""
+    """Generates one program from a seed."""
 
     def __init__(self, seed: int, waits: int = 6) -> None:
         self._random = random.Random(seed)
@@ -33,7 +33,7 @@ class Maker:
         self._random.shuffle(self._waits)
         self._names = 0
         self.signals: list[tuple[str, int]] = []
-        """The name of each, and when it is sent, in seconds after the start. Its payload is `payload_of`."""
+        """The name of each signal, and when it is sent, in seconds after the start. Its payload is `payload_of`."""
         self.program = self._then() if self._random.random() < 0.2 else self._node(4)
 
     def _then(self) -> Program:
@@ -81,7 +81,7 @@ class Maker:
         return ["signal", self._sent(1)]
 
     def _sent(self, times: int) -> str:
-        """The name of a signal that is sent that often."""
+        """The name of a signal that is sent this many times."""
         name = self._name()
         self.signals += [(name, self._waits.pop()) for _ in range(times)]
         return name
@@ -110,7 +110,7 @@ class Maker:
         return ["group", *self._some(depth, 2)]
 
     def _racing(self, depth: int) -> list[Program]:
-        """Each begins with a sleep of its own: who wins does not depend on how fast anything is."""
+        """Programs that each begin with a different sleep, so that the winner does not depend on speed."""
         first = [self._waits.pop() for _ in range(min(len(self._waits), self._random.randint(2, 3)))]
         return [["seq", ["sleep", seconds], self._node(depth)] for seconds in first]
 
@@ -134,7 +134,7 @@ class Maker:
         return ["finally", self._node(depth), ["step", self._name()]]
 
     def _left(self, depth: int) -> Program:
-        """A task that is begun, and ends or is left behind."""
+        """A task that is started, and ends or is abandoned."""
         if not self._waits:
             return self._step(0)
         first = ["sleep", self._waits.pop()]
@@ -146,7 +146,7 @@ def payload_of(name: str, at: int) -> str:
 
 
 async def run_job(program: Program, ops: Operations, restart: Callable[[Program], Awaitable[Any]]) -> Any:
-    """A program of two runs does the first one here, and leaves the second to `restart`."""
+    """Run a program. If it has two runs, execute the first and pass the second to `restart`."""
     if program[0] != "then":
         return await run(program, ops)
     await run(program[1], ops)
@@ -231,7 +231,7 @@ async def run(program: Program, ops: Operations) -> Any:
 
 
 class _Selector(selectors.DefaultSelector):
-    """Nothing is waited for: the clock is moved on."""
+    """Advances the clock instead of waiting."""
 
     now = 0.0
 
@@ -263,7 +263,7 @@ class _Fakes:
             self._loop.call_later(1e-6, self._hand_out)
 
     def _hand_out(self) -> None:
-        """One signal, to the first that waits for it; the next one when everything that follows from it has happened."""
+        """Deliver one signal to its first waiter. Deliver the next signal after all effects of this one."""
         self._handing_out = False
         self._waiting = [(name, future) for name, future in self._waiting if not future.done()]
         for name, future in self._waiting:

@@ -46,7 +46,7 @@ async def main() -> int:
         print("ready", flush=True)
         await run_services([Worker(app, queues={queue: 100})], stop)
     await app.close()
-    # Not getrusage, which also counts what the process was before it became this one.
+    # Not getrusage, which also counts the memory of the process before exec.
     status = Path("/proc/self/status").read_text()
     print("megabytes", int(status.partition("VmHWM:")[2].split()[0]) // 1024, flush=True)
     return signals.exit_code

@@ -1,4 +1,4 @@
-"""Tells asyncio waits for other tasks of the handler from waits that may end at any time."""
+"""Distinguish waits for other asyncio tasks of the handler from waits that may end at any time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

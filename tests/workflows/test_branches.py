@@ -130,7 +130,7 @@ async def test_a_race_has_a_winner_and_the_same_one_again(
             task.cancel()
         first = "approved" if signal in done else "timed out"
         await call(step, first)
-        await sleep(60)  # and once more, from the record
+        await sleep(60)  # the replay reads the recorded value
         return [first, await call(step, first)]
 
     handle = await race.enqueue()
@@ -368,7 +368,7 @@ async def test_an_error_that_ends_the_attempt_is_tried_again_also_when_it_was_ca
 
 
 async def test_a_timeout_is_replayed_after_all_that_followed_from_the_end_before_it(app: Plait, kit: Kit) -> None:
-    """The tasks of a race have ended, and the handler has not continued yet: its deadline must not overtake it."""
+    """The tasks of a race have ended, but the handler has not continued yet. The timeout must not come first."""
 
     @app.job(retries=0)
     async def handler() -> str:

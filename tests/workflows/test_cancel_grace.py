@@ -46,7 +46,7 @@ async def test_a_waiting_job_compensates_and_ends_as_canceled(app: Plait, kit: K
 
 
 async def test_compensation_may_wait_and_the_cancellation_is_replayed(app: Plait, kit: Kit) -> None:
-    """Each slice runs from the start: the handler is canceled again at the same place, and only there."""
+    """Each replay runs from the start and is canceled at the same place, and only there."""
 
     @app.job
     async def undo(name: str) -> str:

@@ -88,7 +88,7 @@ async def test_the_time_in_the_queue_and_between_retries_counts(app: Plait, kit:
 
 
 async def test_a_handler_that_runs_is_stopped_at_the_deadline(app: Plait, kit: Kit) -> None:
-    """By its worker, at once and for good: no retry is left when the time is over."""
+    """Its worker stops it immediately, and it is not retried, because the deadline has passed."""
 
     @app.job(deadline=0.2, retries=5, timeout=600)
     async def hangs() -> None:
@@ -100,7 +100,7 @@ async def test_a_handler_that_runs_is_stopped_at_the_deadline(app: Plait, kit: K
 
     handle, other = await hangs.enqueue(), await too_long.enqueue()
     running = asyncio.create_task(kit.run_until_idle())
-    await kit.clock.advance(seconds=0.2)  # the database's clock stands still otherwise
+    await kit.clock.advance(seconds=0.2)  # otherwise the database's clock would stand still
     await running
     await kit.advance(seconds=1)
     await assert_failed(handle, 0.2)

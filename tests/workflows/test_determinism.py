@@ -18,7 +18,7 @@ from .run_to_end import run_to_end
 
 
 async def _changed(app: Plait, kit: Kit, before: Any, after: Any) -> str:
-    """The outcome of a job whose code changed from one to the other while it slept."""
+    """The outcome of a job whose code changed from `before` to `after` while it slept."""
     code = [before]
 
     @app.job(retries=5)
@@ -98,7 +98,7 @@ async def test_a_new_step_before_old_ones_is_an_error(app: Plait, kit: Kit) -> N
 
 
 async def test_a_new_step_behind_a_version_is_none(app: Plait, kit: Kit) -> None:
-    """The job that had passed there takes the old path; one that comes new takes the new one, and keeps to it."""
+    """A job that had passed this line takes the old path. A new job takes the new path and keeps it."""
 
     async def before() -> list[Any]:
         await sleep("1h")
@@ -134,7 +134,7 @@ async def test_a_version_that_the_code_no_longer_has_is_an_error(app: Plait, kit
 
 
 async def test_steps_side_by_side_have_no_order(app: Plait, kit: Kit) -> None:
-    """Two branches, and a wait in one of them: on the replay the recorded steps are used in any order."""
+    """Two branches, one of which waits. The replay uses the recorded steps in any order."""
     ran: list[str] = []
 
     async def note(what: str) -> str:

@@ -27,7 +27,7 @@ from .fan_out_jobs import FanOutJobs
 
 
 async def test_fan_out_resume_after_crash(fan_out_jobs: FanOutJobs, kit: Kit, app_harness: Harness) -> None:
-    """The worker is lost while the resumed parent runs: the next one finds the recorded results, and no new children (T4, T10)."""
+    """The worker is lost while the resumed parent runs. The next worker finds the recorded results and no new children (T4, T10)."""
     fan_out_jobs.children(1, 2)
     handle = await fan_out_jobs.parent.enqueue("fail_fast")
     first = await app_harness.worker(definitions=["parent"])
@@ -49,7 +49,7 @@ async def test_fan_out_resume_after_crash(fan_out_jobs: FanOutJobs, kit: Kit, ap
 
 
 async def test_fan_out_timeout(fan_out_jobs: FanOutJobs, kit: Kit, app_harness: Harness) -> None:
-    """T22: enforced, by the database's clock; what is open is canceled, the parent gets what there is."""
+    """T22: enforced by the database's clock. Open children are canceled, and the parent gets the results so far."""
     fan_out_jobs.children(1, 2, 3, queue="elsewhere")
     fan_out_jobs.options = {"timeout": "10m"}
     handle = await fan_out_jobs.parent.enqueue("collect_all")
@@ -105,7 +105,7 @@ async def test_a_child_without_a_handler_is_ended_by_the_timeout(app: Plait, kit
 
 
 async def test_fan_out_cancel_on_parent_failure(fan_out_jobs: FanOutJobs, kit: Kit, app_harness: Harness) -> None:
-    """T21: a parent that ends without success takes its children with it, if it asked for that; else not."""
+    """T21: if a parent does not succeed, its children are canceled only if it requested that."""
     for asked, expected in ((True, Status.CANCELED), (False, Status.QUEUED)):
         fan_out_jobs.children(1, 2, queue="elsewhere")
         fan_out_jobs.options = {"cancel_on_parent_failure": asked}
@@ -183,7 +183,7 @@ async def test_a_fan_out_may_forbid_its_children_to_fan_out(app: Plait, kit: Kit
 
 
 async def test_workflow_resume(app: Plait, kit: Kit, app_harness: Harness) -> None:
-    """Phases one after the other, with steps between them: each is done once, whatever is replayed (T5, T12)."""
+    """Consecutive phases with steps between them: each runs once, whatever is replayed (T5, T12)."""
     done: list[str] = []
 
     async def note(what: str) -> str:
@@ -212,7 +212,7 @@ async def test_workflow_resume(app: Plait, kit: Kit, app_harness: Harness) -> No
 
 
 async def test_fan_out_with_polling_fallback(fan_out_jobs: FanOutJobs, kit: Kit, app_harness: Harness) -> None:
-    """The parent's row is locked when its last child ends: whoever decides does not wait, and rescue finds it (T1, T10)."""
+    """The parent's row is locked when its last child ends. The child does not wait, and rescue resumes the parent (T1, T10)."""
     fan_out_jobs.children(1, queue="elsewhere")
     handle = await fan_out_jobs.parent.enqueue("fail_fast")
     await kit.run_until_idle()
@@ -223,7 +223,7 @@ async def test_fan_out_with_polling_fallback(fan_out_jobs: FanOutJobs, kit: Kit,
     assert await handle.status() == Status.WAITING
     assert await kit.wait_for_fan_out(handle) == "succeeded"
     await kit.run_until_idle()
-    assert await handle.status() == Status.WAITING  # nothing but rescue looks for it
+    assert await handle.status() == Status.WAITING  # only rescue finds it
     await app_harness.advance(minutes=1)
     assert "missed_resume" in await app_harness.findings()
     assert (await app_harness.rescue()).resumed == 1
@@ -236,7 +236,7 @@ async def test_fan_out_with_polling_fallback(fan_out_jobs: FanOutJobs, kit: Kit,
 async def test_the_last_child_resumes_its_parent_without_any_leader(
     fan_out_jobs: FanOutJobs, kit: Kit, app_harness: Harness
 ) -> None:
-    """The other path alone: the child's own transaction does it."""
+    """Without rescue: the transaction that ends the child resumes the parent."""
     fan_out_jobs.children(1, queue="elsewhere")
     handle = await fan_out_jobs.parent.enqueue("fail_fast")
     await kit.run_until_idle()
@@ -268,7 +268,7 @@ async def test_a_fan_out_that_is_decided_resumes_its_parent_once(
 async def test_what_a_sub_job_says_goes_before_the_fan_out_and_its_definition(
     app: Plait, kit: Kit, app_harness: Harness
 ) -> None:
-    """T19, T90: the nearest word counts, and a 0 is a word."""
+    """T19, T90: the most specific setting applies, and 0 is a setting."""
 
     @app.job(queue="plain", priority=7)
     async def plain() -> None: ...
@@ -346,7 +346,7 @@ async def test_children_count_toward_their_tenants_quota(app: Plait, kit: Kit, a
 
 
 async def test_a_child_that_is_retried_is_counted_once(app: Plait, kit: Kit, app_harness: Harness) -> None:
-    """T6: a try that fails is no failed child."""
+    """T6: a failed attempt is not a failed child."""
     tried: list[int] = []
 
     @app.job(retries=3)

@@ -17,7 +17,7 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_results_come_in_the_order_in_which_they_ended(app: Plait, kit: Kit, app_harness: Harness) -> None:
-    """Each replay sees what the one before saw, and then more."""
+    """Each replay reads the same results as the one before, and then more."""
     runs: list[list[int]] = []
 
     @app.job
@@ -46,7 +46,7 @@ async def test_results_come_in_the_order_in_which_they_ended(app: Plait, kit: Ki
 
 
 async def test_a_stream_is_replayed_from_the_record(app: Plait, kit: Kit, app_harness: Harness) -> None:
-    """Steps of the loop's body belong to the same results each time."""
+    """The steps in the loop's body belong to the same results in each replay."""
     seen: list[int] = []
 
     async def keep(n: int) -> int:

@@ -59,14 +59,14 @@ async def test_retention_keeps_a_tree_while_a_fork_of_it_is_kept(
     await kit.run_until_idle()
     assert await app_harness.status(line[-1]) is Status.SUCCEEDED
     await kit.advance(seconds=1)
-    for _ in line:  # a fork goes first, then what it was made from
+    for _ in line:  # a fork is deleted before its source
         await _prune(app_harness)
     assert not any(await _is_kept(app_harness, *line))
     assert await app_harness.sql("select count(*) from plait.forks") == 0
 
 
 async def test_a_failed_fork_can_be_retried_after_retention(app: Plait, kit: Kit, app_harness: Harness) -> None:
-    """Failed jobs are kept longer than those that succeeded: what the fork replays must be kept with it."""
+    """Failed jobs are kept longer than jobs that succeeded, so the source of a failed fork must be kept with it."""
     fails = True
 
     @app.job
@@ -111,7 +111,7 @@ async def test_a_fork_and_retention_at_once_never_leave_a_fork_without_its_fan_o
         open_ = connection.transaction()
         await open_.start()
         fork = await connection.fetchval("select plait.fork($1, $2, 2)", handle.id, DEFAULT_TENANT)
-        await _prune(app_harness)  # sees nothing of the fork, and passes its source by
+        await _prune(app_harness)  # does not see the fork yet, but skips its locked source
         await open_.commit()
     assert all(await _is_kept(app_harness, handle.id, fork))
     await app_harness.cancel(fork)

@@ -43,6 +43,6 @@ async def _check(app: Plait, handle: Handle[Any], case: str, directory: Path, re
     recorded = [msgspec.json.decode(step.value) for step in steps if step.value]
     assert result == [*recorded, *(str(n * 10) for n in range(worker_main.CHILDREN))], case
     assert len(await handle.tree()) == 1 + worker_main.CHILDREN, case
-    # Done once, but for a step that was under way when another job's kill took the process.
+    # Each step ran once, except a step that was in progress when another job killed the process.
     for which in ("first", "second", "third"):
         assert (directory / f"{which} {case}").exists()

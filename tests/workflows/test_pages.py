@@ -17,7 +17,7 @@ from ..harness import Harness
 
 LARGE = "x" * 900_000
 MANY = 60
-"""Of these, 54 MB: seven pages."""
+"""The number of results: 54 MB in total, seven pages."""
 
 
 def big(n: int) -> str:
@@ -26,7 +26,7 @@ def big(n: int) -> str:
 
 @pytest.fixture
 def pages(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
-    """How large the values were that were loaded, page by page."""
+    """The sizes of the loaded values, page by page."""
     loaded: list[list[int]] = []
     gather, step_values, resume_steps = Workflows.gather, Workflows.step_values, Workflows.resume_steps
 
@@ -56,7 +56,7 @@ def assert_bounded(pages: list[list[int]]) -> None:
 
 
 async def test_a_stream_of_large_results_holds_one_page_of_them(app: Plait, kit: Kit, pages: list[list[int]]) -> None:
-    """54 MB pass through less than 30: a page as it came, the same as text, and what is decoded of it."""
+    """54 MB are read with less than 30 MB of memory: a page as received, as text, and decoded."""
 
     @app.job
     async def leaf(n: int) -> str:
@@ -94,7 +94,7 @@ async def test_a_stream_of_large_results_holds_one_page_of_them(app: Plait, kit:
 async def test_large_results_all_come_and_in_order(
     app: Plait, kit: Kit, pages: list[list[int]], page: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the bound of bytes, and by that of rows."""
+    """Pages limited by bytes, and pages limited by rows."""
     monkeypatch.setattr(module, "PAGE", page)
 
     @app.job(retries=0)
@@ -119,7 +119,7 @@ async def test_large_results_all_come_and_in_order(
 
 
 async def test_small_results_come_in_one_page(app: Plait, kit: Kit, pages: list[list[int]]) -> None:
-    """No question more than before."""
+    """Paging adds no query."""
 
     @app.job
     async def leaf(n: int) -> int:
@@ -167,7 +167,7 @@ async def test_a_replay_of_large_steps_loads_them_by_pages(app: Plait, kit: Kit,
 async def test_a_replay_of_large_steps_in_many_branches_is_bounded_too(
     app: Plait, kit: Kit, pages: list[list[int]]
 ) -> None:
-    """Branches ask in another order than that of the record: each gets its own value."""
+    """Branches request values in a different order than the recorded one. Each gets its own value."""
     ran: list[int] = []
     runs: list[list[int]] = []
 

@@ -66,7 +66,7 @@ class Durably:
 
 
 class Programs:
-    """Many of them at the same time, on one clock."""
+    """Many programs that run at the same time, on one clock."""
 
     def __init__(self, app: Plait, kit: Kit, app_harness: Harness, seeds: list[int]) -> None:
         self._app, self._kit, self._harness = app, kit, app_harness
@@ -93,7 +93,7 @@ class Programs:
             self.jobs[seed] = (await self._job.enqueue(seed, maker.program)).id
 
     async def advance(self) -> None:
-        """To the next moment at which something happens, and what happens then."""
+        """Advance the clock to the next event, and let it happen."""
         self._now += 1
         await self._kit.advance(seconds=1)
         store = await self._app.store()
@@ -111,7 +111,7 @@ class Programs:
         return self._now >= 64
 
     async def check(self, seed: int, *, most: int) -> str | None:
-        """The difference of one program from its expected result."""
+        """The difference between a program's result and the expected result."""
         maker = self.makers[seed]
         expected, steps = await asyncio.to_thread(by_asyncio, maker.program, maker.signals)
         store = await self._app.store()
@@ -153,7 +153,7 @@ async def test_programs_come_to_what_asyncio_makes_of_them(
 async def test_handlers_that_stay_in_memory_come_to_the_same(
     app: Plait, kit: Kit, app_harness: Harness, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """Some continue where they are; others have no room, are dropped for newer ones, and are replayed."""
+    """Some handlers continue from memory. Others are evicted from the cache by newer ones and replayed."""
     monkeypatch.setattr("plait.worker.worker.DurableRuntime", _Stopped)
     app.settings = app.settings.model_copy(update={"cached_handlers": PROGRAMS // 2, "lease": 3600})
     programs = Programs(app, kit, app_harness, [seed * 100_000 + 20_000 + n for n in range(PROGRAMS)])
@@ -181,7 +181,7 @@ class _Stopped(DurableRuntime):
 
 
 async def _until_idle(app_harness: Harness, running: "asyncio.Task[None]") -> None:
-    """Until nothing is left that may run. A wake-up that a lock prevented is brought by the leader."""
+    """Wait until no job can run. The leader resumes jobs whose wake-up a lock prevented."""
     busy = "select exists (select from plait.live where state in ('queued', 'running'))"
     while (await app_harness.rescue()).lost or await app_harness.sql(busy):
         assert not running.done()
@@ -189,7 +189,7 @@ async def _until_idle(app_harness: Harness, running: "asyncio.Task[None]") -> No
 
 
 class Losses:
-    """Leases are lost when jobs have come to a boundary: just before one of their writes, or after it and before its reply."""
+    """Leases are lost when jobs reach a boundary: just before one of their writes, or after the write and before its reply."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
         self._random = random.Random(seed)
@@ -226,14 +226,14 @@ class Losses:
         monkeypatch.setattr(Checkpoints, "save", save)
 
     def plan(self, jobs: list[UUID]) -> None:
-        """At which of its next writes each of them is struck."""
+        """Choose at which of its next writes each job loses its lease."""
         self._counts.clear()
         self._at = {
             job: (self._random.randint(1, 6), self._random.random() < 0.5) for job in jobs if self._suffered[job] < 2
         }
 
     def end(self) -> int:
-        """The leases are lost: nothing is struck any more, and what hangs learns that it came too late."""
+        """The leases are lost. No more jobs are interrupted, and the writes that were held back fail as stale."""
         struck = len(self.frozen)
         self._suffered.update(self.frozen)
         self.frozen.clear()
@@ -282,7 +282,7 @@ async def test_leases_that_are_lost_at_any_boundary_change_nothing(
 
 
 async def _run_and_lose(app: Plait, app_harness: Harness, losses: Losses) -> int:
-    """Run a worker until all that could run has ended, waits, or hangs at a boundary; then these lose their leases."""
+    """Run a worker until every job has ended, waits, or hangs at a boundary. Then the hanging jobs lose their leases."""
     worker = Worker(app, once=True, concurrency=1000)
     running = asyncio.create_task(worker.run(Stop()))
     busy = "select count(*) from plait.live where state = 'queued' or state = 'running' and job_id <> all($1)"

@@ -24,7 +24,7 @@ scaled = pytest.mark.parametrize("races", [20, pytest.param(1000, marks=FULL)])
 
 @pytest.fixture
 async def wide(shared_database: TestDatabase) -> AsyncIterator[Harness]:
-    """With as many connections as there are racers."""
+    """A harness with as many connections as there are concurrent calls."""
     harness = await Harness.open(shared_database, max_connections=16)
     await harness.empty()
     yield harness
@@ -48,7 +48,7 @@ async def _states(harness: Harness, parents: list[UUID]) -> dict[UUID, tuple[str
     ],
 )
 async def test_children_that_end_together_resume_their_parent_once(wide: Harness, parents: int, children: int) -> None:
-    """F15, T1: each child is settled alone, on a connection of its own, all of one parent at once."""
+    """F15, T1: all children of a parent are settled at once, each on its own connection."""
     for start in range(0, parents, 100):
         batch = min(100, parents - start)
         await wide.empty()
@@ -68,7 +68,7 @@ async def test_children_that_end_together_resume_their_parent_once(wide: Harness
 
 
 async def test_a_batch_of_ends_is_one_update_of_its_fan_out(wide: Harness) -> None:
-    """A counter that moves once for each child would be the slowest row of the database."""
+    """A counter that is updated once for each child would be the most contended row of the database."""
     [parent] = await open_fan_outs(wide, 1, 500)
     worker, leases = await claim_children(wide, 500)
     before = await wide.sql("select xmin::text::bigint from plait.fan_outs")
@@ -80,7 +80,7 @@ async def test_a_batch_of_ends_is_one_update_of_its_fan_out(wide: Harness) -> No
 
 @scaled
 async def test_cancel_and_complete_of_a_child(wide: Harness, races: int) -> None:
-    """F17, T7: one of them wins, and the fan-out counts one."""
+    """F17, T7: one of the two calls wins, and the fan-out counts the child once."""
     [parent] = await open_fan_outs(wide, 1, races)
     worker, leases = await claim_children(wide, races)
 
@@ -138,7 +138,7 @@ async def test_timeout_and_last_child(wide: Harness, races: int) -> None:
 
 @scaled
 async def test_fail_fast_and_late_children(wide: Harness, races: int) -> None:
-    """F17, T9: the first failure decides; whoever is late settles counts, and nothing else."""
+    """F17, T9: the first failure decides. Late children change the counts and nothing else."""
     for start in range(0, races, 50):
         n = min(50, races - start)
         await wide.empty()
@@ -160,7 +160,7 @@ async def test_fail_fast_and_late_children(wide: Harness, races: int) -> None:
 
 @scaled
 async def test_parents_death_and_its_fan_out(wide: Harness, races: int) -> None:
-    """F17, T2, T3: the worker is declared lost as it opens the fan-out: all of it is there, or nothing."""
+    """F17, T2, T3: the worker is declared lost while it opens the fan-out. All of the fan-out exists, or none of it."""
     for start in range(0, races, 20):
         n = min(20, races - start)
         await wide.empty()
@@ -183,7 +183,7 @@ async def test_parents_death_and_its_fan_out(wide: Harness, races: int) -> None:
 
 @scaled
 async def test_cancel_of_a_tree_and_a_descendants_new_fan_out(wide: Harness, races: int) -> None:
-    """F17, T16: nothing of the tree is left that nobody asked to stop."""
+    """F17, T16: every job of the workflow was canceled or asked to stop."""
     for start in range(0, races, 20):
         n = min(20, races - start)
         await wide.empty()
@@ -201,7 +201,7 @@ async def test_cancel_of_a_tree_and_a_descendants_new_fan_out(wide: Harness, rac
 
 
 async def test_many_at_once_never_stand_in_each_others_way(wide: Harness) -> None:
-    """T48: settles of several workers over the same fan-outs, cancels, tree cancels and rescues: no deadlock, no count lost."""
+    """T48: several workers settle children of the same fan-outs during cancels and rescues: no deadlock, no lost count."""
     jobs = await open_fan_outs(wide, 12, 20)
     nested_worker, leases = await claim_children(wide, 240)
     chance = random.Random(1)
@@ -231,7 +231,7 @@ async def test_many_at_once_never_stand_in_each_others_way(wide: Harness) -> Non
 
 
 async def test_a_fan_out_whose_reply_was_lost_may_be_opened_again(harness: Harness) -> None:
-    """T4, T45: the same call finds that it has been made; another attempt's finds that it is stale."""
+    """T4, T45: a repeated call gets the same reply. A call by another attempt is stale."""
     await harness.enqueue("add")
     worker = await harness.worker()
     lease = await worker.claim_one()

@@ -25,7 +25,7 @@ SEED = int(os.environ.get("SEED", "1"))
 
 
 class KilledWorkers:
-    """Worker processes of which one is killed now and then, and replaced."""
+    """Worker processes. From time to time one is killed and replaced."""
 
     def __init__(self, url: str, directory: Path, app_harness: Harness) -> None:
         self._url, self._directory, self._harness = url, directory, app_harness
@@ -99,7 +99,7 @@ async def _until_idle(app_harness: Harness) -> None:
         await app_harness.rescue()
         await app_harness.store.leader.promote()
         if await app_harness.sql("select not exists (select from plait.live where state in ('queued', 'running'))"):
-            # A first loss is scheduled within a second: that moment is now.
+            # After a first loss, a job is scheduled within a second: advance past it.
             await app_harness.sql("update plait.live set run_at = plait.now() where state = 'scheduled'")
         await asyncio.sleep(0.01)
 

@@ -36,7 +36,7 @@ async def test_what_failed_in_a_tree_is_retried_and_what_succeeded_stays(
     again = nested.ran[len(before) :]
     assert "r.0.0" not in again  # it had succeeded
     assert not [what for what in again if what.startswith("note") and what in before]  # steps are kept
-    assert retried >= 3  # the root, its failed node and that one's failed leaf; and what was canceled by it
+    assert retried >= 3  # the root, its failed child, the failed leaf of that child, and jobs canceled because of it
     assert {n.status for n in await handle.tree()} == {Status.SUCCEEDED}
 
 
@@ -90,7 +90,7 @@ async def test_a_child_is_retried_alone_while_its_fan_out_is_open(app: Plait, ki
 
 
 async def test_a_retried_parent_does_its_failed_fan_out_anew(app: Plait, kit: Kit, app_harness: Harness) -> None:
-    """T18: a stale checkpoint would only fail it again. Earlier steps are kept, unless they are dropped."""
+    """T18: the failed checkpoint would only fail the job again. Earlier steps are kept, unless the caller drops them."""
     ran: list[str] = []
     fails = [True]
 

@@ -25,7 +25,7 @@ async def _start(url: str, queue: str) -> asyncio.subprocess.Process:
 
 
 async def _stop(worker: asyncio.subprocess.Process) -> int:
-    """It ends; how many megabytes it took at most."""
+    """Stop a worker. Returns its peak memory in megabytes."""
     worker.send_signal(signal.SIGTERM)
     output, _ = await worker.communicate()
     (line,) = [line for line in output.decode().splitlines() if line.startswith("megabytes")]

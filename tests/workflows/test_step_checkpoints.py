@@ -26,7 +26,7 @@ from .run_to_end import run_to_end
 
 
 async def test_a_transaction_commits_with_its_checkpoint(app: Plait, kit: Kit, app_harness: Harness) -> None:
-    """I7: what it writes exists once, though the job runs it again after a crash before the checkpoint."""
+    """I7: its writes exist once, although the step runs again after a crash before the checkpoint."""
     await app_harness.admin.execute("create table paid (cents int); grant all on paid to public")
     tries: list[int] = []
 
@@ -97,12 +97,12 @@ async def test_a_stale_attempt_saves_no_step(harness: Harness) -> None:
     rows = await harness.store.workflows.resume_steps(Lease(other.id, job, again.attempt))
     assert rows is not None
     assert [(row.name, row.value) for row in rows] == [("s", "1")]
-    # Not "nothing done yet": whoever is stale must not begin anew.
+    # Not an empty list of steps: a stale attempt must not start from the beginning.
     assert await harness.store.workflows.resume_steps(Lease(worker.id, job, lease.attempt)) is None
 
 
 async def test_one_bad_step_does_not_sink_those_beside_it(app: Plait, kit: Kit) -> None:
-    """T38: a text that no database takes, among the checkpoints of others."""
+    """T38: text that Postgres rejects, among the checkpoints of other jobs."""
 
     async def good(n: int) -> int:
         return n
@@ -123,7 +123,7 @@ async def test_one_bad_step_does_not_sink_those_beside_it(app: Plait, kit: Kit) 
 async def test_no_step_begins_before_an_error_that_the_handler_caught_is_recorded(
     app: Plait, kit: Kit, app_harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else a crash in between would leave steps in the history that a run without the error does not call."""
+    """Otherwise a crash in between would leave steps in the history that a run without the error does not request."""
     began: list[str] = []
     at_record: list[list[str]] = []
     real = Checkpoints.save

@@ -17,7 +17,7 @@ AT_ONCE = Backoff(base=0.001, jitter=0)
 
 
 class Flaky(Exception):
-    """At the top of a module, so that a replay finds it."""
+    """Defined at module level, so that a replay can import it."""
 
 
 class Shaky(Exception):
@@ -25,7 +25,7 @@ class Shaky(Exception):
 
 
 class Service:
-    """Fails a number of times, then answers."""
+    """Fails a number of times, then succeeds."""
 
     def __init__(self, failures: int, error: type[Exception] = Flaky) -> None:
         self.left = failures
@@ -91,7 +91,7 @@ async def test_the_last_error_is_the_steps_and_the_handler_may_catch_it(app: Pla
 
 
 async def test_each_attempt_of_the_job_has_all_tries(app: Plait, kit: Kit, app_harness: Harness) -> None:
-    """Also where a long pause, and so a replay, was between them."""
+    """Also if a long backoff, and so a replay, was between the retries."""
     service = Service(7)
 
     @app.job(retries=3, backoff=Backoff(base=0, jitter=0))

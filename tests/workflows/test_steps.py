@@ -39,7 +39,7 @@ class Point:
 
 
 async def test_a_result_is_of_the_same_type_on_the_first_run_and_on_a_replay(app: Plait, kit: Kit) -> None:
-    """T60: also where the function returns something that JSON has not."""
+    """T60: also if the function returns a type that JSON does not have."""
     seen: list[tuple[Any, ...]] = []
 
     async def typed() -> Point:
@@ -66,7 +66,7 @@ async def test_a_result_is_of_the_same_type_on_the_first_run_and_on_a_replay(app
 async def test_a_transient_error_is_not_kept_and_the_step_is_tried_again(
     app: Plait, kit: Kit, app_harness: Harness
 ) -> None:
-    """T61; what came before it is not done again."""
+    """T61; earlier steps do not run again."""
     tried: list[str] = []
 
     async def good() -> int:
@@ -198,7 +198,7 @@ async def test_two_steps_of_one_name_are_two_steps(app: Plait, kit: Kit) -> None
 
 
 async def test_a_checkpoint_is_kept_when_the_deadline_comes_as_the_step_returns(app: Plait, kit: Kit) -> None:
-    """T64: the job is stopped while the checkpoint is on its way."""
+    """T64: the job is stopped while the checkpoint is being written."""
     ran: list[int] = []
 
     async def last() -> int:
@@ -219,7 +219,7 @@ async def test_a_checkpoint_is_kept_when_the_deadline_comes_as_the_step_returns(
 
 
 async def test_a_result_that_cannot_be_stored_fails_the_job_with_that_reason(app: Plait, kit: Kit) -> None:
-    """T65; T66: nor one that is too large."""
+    """T65; T66: the same for a result that is too large."""
 
     async def alive() -> Any:
         return object()
@@ -296,7 +296,7 @@ async def test_outside_of_a_handler_there_are_no_steps(app: Plait, kit: Kit) -> 
 async def test_a_wait_inside_of_a_task_group_or_a_broad_except_is_a_wait(
     app: Plait, kit: Kit, app_harness: Harness
 ) -> None:
-    """The job waits, however the handler treats the exception that ends its slice."""
+    """The job waits, however the handler treats the exception that suspends it."""
 
     @app.job(retries=0)
     async def grouped() -> str:

@@ -19,7 +19,7 @@ from .fan_out_jobs import FanOutJobs
 
 
 async def test_fan_out_fail_fast(fan_out_jobs: FanOutJobs, kit: Kit, app_harness: Harness) -> None:
-    """Fails at the first child that failed; what is open is canceled; the error carries what there is."""
+    """It fails with the first failed child. Open children are canceled, and the error has the results so far."""
     fan_out_jobs.children(1, 2, "fail", *["hang"] * 2)
     handle = await fan_out_jobs.parent.enqueue("fail_fast")
     await kit.run_until_idle()
@@ -42,7 +42,7 @@ async def test_fan_out_fail_fast(fan_out_jobs: FanOutJobs, kit: Kit, app_harness
 
 
 async def test_fan_out_collect_all(fan_out_jobs: FanOutJobs, kit: Kit, app_harness: Harness) -> None:
-    """Waits for all and never fails; a canceled child is an error and no empty success (T7, T11)."""
+    """It waits for all children and never fails. A canceled child is an error, not an empty success (T7, T11)."""
     fan_out_jobs.children(1, "fail", 3, "skip", 5)
     handle = await fan_out_jobs.parent.enqueue("collect_all")
     await kit.run_until_idle()
@@ -98,7 +98,7 @@ def test_a_quorum_that_is_no_number_is_refused(count: Any) -> None:
 
 
 async def test_fan_out_threshold(fan_out_jobs: FanOutJobs, kit: Kit) -> None:
-    """Half of four must succeed: two failures are borne, and all are waited for."""
+    """Half of four children must succeed: two failures are tolerated, and all children are awaited."""
     fan_out_jobs.children("fail", 1, "fail", 2)
     handle = await fan_out_jobs.parent.enqueue("half")
     await kit.run_until_idle()
@@ -117,14 +117,14 @@ async def test_a_threshold_fails_as_soon_as_it_cannot_be_reached(fan_out_jobs: F
 async def test_a_quorum_goes_on_as_soon_as_enough_have_succeeded(
     fan_out_jobs: FanOutJobs, kit: Kit, app_harness: Harness
 ) -> None:
-    """Late children settle the counts, not the decision, and not the results (T9)."""
+    """Late children change the counts, but neither the decision nor the results (T9)."""
     fan_out_jobs.children(1, 2, 3, 4, queue="elsewhere")
     handle = await fan_out_jobs.parent.enqueue("two")
     await kit.run_until_idle()
     children = await kit.sub_jobs(handle)
     await kit.complete_sub_job(children[3].id, 4)
     await kit.complete_sub_job(children[1].id, 2)
-    await kit.complete_sub_job(children[0].id, 1)  # late, and before the parent runs again
+    await kit.complete_sub_job(children[0].id, 1)  # late, but before the parent runs again
     await kit.run_until_idle()
     assert await handle.result(120) == [2, 4]
     await kit.fail_sub_job(children[2].id)

@@ -76,7 +76,7 @@ async def test_the_doctor_sees_who_waits_too_long(app: Plait, kit: Kit, app_harn
     await nap.enqueue()
     await kit.run_until_idle()
     assert "overdue_waits" not in await app_harness.findings()
-    await app_harness.advance(hours=2)  # and no leader resumes it
+    await app_harness.advance(hours=2)  # no leader runs, so nothing resumes it
     assert "overdue_waits" in await app_harness.findings()
 
 
@@ -140,7 +140,7 @@ async def test_a_signal_that_comes_before_the_wait_is_kept(approval: Any, kit: K
 
 
 async def test_signals_are_given_out_once_and_in_order_and_a_repeated_one_is_one(app: Plait, kit: Kit) -> None:
-    """T68: sent twice with one id it is one signal; consumed, it does not come again."""
+    """T68: a signal that is sent twice with the same id is one signal. Once consumed, it is not delivered again."""
 
     @app.job(retries=0)
     async def three() -> list[Any]:
@@ -167,7 +167,7 @@ async def test_signals_are_given_out_once_and_in_order_and_a_repeated_one_is_one
 
 
 async def test_a_signal_that_does_not_come_times_out_once(approval: Any, kit: Kit, app_harness: Harness) -> None:
-    """T69: woken by another's word, it waits for the rest only."""
+    """T69: if another event wakes the job, it then waits only for the remaining time."""
     handle = await approval.enqueue("10m")
     await kit.run_until_idle()
     await kit.advance(minutes=9)
@@ -204,7 +204,7 @@ async def test_a_signal_and_a_wait_that_cross_find_each_other(
 
 
 async def test_a_signal_read_by_who_lost_the_lease_is_not_consumed(app: Plait, kit: Kit, app_harness: Harness) -> None:
-    """T67: consumed and checkpointed in one transaction, under the fence."""
+    """T67: a signal is consumed and checkpointed in one fenced transaction."""
     job = await app_harness.enqueue("add")
     worker = await app_harness.worker()
     lease = await worker.claim_one()
@@ -216,7 +216,7 @@ async def test_a_signal_read_by_who_lost_the_lease_is_not_consumed(app: Plait, k
     again = await other.claim_one()
     held = Lease(other.id, job, again.attempt)
     assert await wait_for(app_harness, held, "signal go", "signal") == ("ready", "7")
-    # The reply was lost: asked again it is the same signal, from the record.
+    # The reply was lost: a repeated call returns the same recorded signal.
     assert await wait_for(app_harness, held, "signal go", "signal") == ("ready", "7")
     assert (await wait_for(app_harness, held, "signal go", "signal", occurrence=2))[0] == "suspended"
     assert (await wait_for(app_harness, held, "signal go", "signal", occurrence=2))[0] == "suspended"
@@ -274,7 +274,7 @@ async def test_a_canceled_wait_is_canceled(approval: Any, kit: Kit) -> None:
 
 
 async def test_a_thousand_who_wait_hold_nothing(app: Plait, kit: Kit, app_harness: Harness) -> None:
-    """No worker, no connection, no memory: rows."""
+    """They occupy no worker, connection or memory, only rows."""
     done: list[int] = []
 
     async def note(n: int) -> None:
@@ -305,7 +305,7 @@ async def test_a_job_that_waits_has_not_lost_its_lease(app: Plait, kit: Kit) -> 
         finally:
             run = attempt()
             assert isinstance(run, Run)
-            run.stop(Stopping.LOST)  # as a heartbeat would that finds it gone
+            run.stop(Stopping.LOST)  # as a heartbeat would if the job was gone
             await asyncio.sleep(0)
             ended.append("cleaned up")
         return "slept"

@@ -44,7 +44,7 @@ async def test_a_part_of_a_tree_is_canceled_and_counts_above(
     middle = next(n for n in await handle.tree() if n.depth == 1)
     await app_harness.store.jobs.cancel_tree(middle.id)
     await kit.run_until_idle()
-    # Its parent fails by it, and takes what was open with it: the other half too.
+    # Its parent fails, and all open jobs are canceled, including the other half.
     assert await statuses(handle) == ["0 failed", "1 canceled", "1 canceled", *["2 canceled"] * 4]
 
 
@@ -68,7 +68,7 @@ async def test_running_handlers_of_a_tree_are_stopped(app: Plait, kit: Kit) -> N
 
 
 async def test_a_job_that_is_asked_to_stop_opens_no_fan_out(app: Plait, kit: Kit, app_harness: Harness) -> None:
-    """T16: whoever comes first, no child is left."""
+    """T16: in any order, no child is left."""
     started, go = asyncio.Event(), asyncio.Event()
 
     @app.job
@@ -85,7 +85,7 @@ async def test_a_job_that_is_asked_to_stop_opens_no_fan_out(app: Plait, kit: Kit
     await started.wait()
     await app_harness.sql(
         "update plait.live set cancel_requested = plait.now() where job_id = $1", handle.id
-    )  # not yet heard
+    )  # the worker does not know it yet
     go.set()
     await asyncio.wait_for(running, 180)
     assert await statuses(handle) == ["0 canceled"]
@@ -103,7 +103,7 @@ async def test_a_tree_of_thousands_is_read_by_pages(app: Plait, kit: Kit, app_ha
     await kit.run_until_idle()
     before = await app_harness.rows_read()
     page = await app_harness.store.jobs.job_tree(handle.id)
-    assert await app_harness.rows_read() - before < 200_000  # a few for each job; a plan gone wrong reads millions
+    assert await app_harness.rows_read() - before < 200_000  # a few per job; a bad plan reads millions
     assert len(page) == 10_000
     assert [n.fan_out_index for n in page[1:]] == list(range(9_999))
     rest = await app_harness.store.jobs.job_tree(handle.id, after=page[-1])
@@ -139,7 +139,7 @@ async def test_jobs_are_listed_by_parent_root_and_fan_out(
 
 
 async def _forget(app_harness: Harness) -> int:
-    """Forget everything final that is older than a day, to the end."""
+    """Prune all final jobs that are older than a day."""
     cursor, pruned = None, 0
     day = timedelta(days=1)
     keep = Retention(succeeded=day, skipped=day, canceled=day, failed=day, dead_letter=day)
@@ -154,7 +154,7 @@ async def _forget(app_harness: Harness) -> int:
 async def test_retention_takes_no_part_of_a_live_tree(
     nested: NestedWorkflow, app: Plait, kit: Kit, app_harness: Harness
 ) -> None:
-    """T17, T105: the finished children of a parent that still waits stay, and go with it, whole."""
+    """T17, T105: the final children of a waiting parent are kept, and deleted together with it."""
 
     @app.job(retries=0)
     async def slow() -> None:
@@ -180,7 +180,7 @@ async def test_retention_takes_no_part_of_a_live_tree(
 
 
 async def test_a_late_child_keeps_its_tree(nested: NestedWorkflow, app: Plait, kit: Kit, app_harness: Harness) -> None:
-    """T17, the other way: the root is final and old, and one of its children still runs."""
+    """T17, the opposite case: the root is final and old, and one of its children still runs."""
 
     @app.job(retries=0)
     async def hasty() -> None:

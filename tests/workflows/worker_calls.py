@@ -97,9 +97,9 @@ async def by_parent(harness: Harness, leases: Sequence[Claimed]) -> dict[UUID, l
 
 
 async def suspend(harness: Harness, worker: FakeWorker, lease: Claimed, seconds: float) -> None:
-    """The attempt sleeps for some seconds of the harness's clock; then the job is queued again."""
+    """Make the attempt sleep for some seconds of the harness's clock. Then the job is queued again."""
     held = Lease(worker.id, lease.job_id, lease.attempt)
-    await harness.store.workflows.resume_steps(held)  # ends the sleep before
+    await harness.store.workflows.resume_steps(held)  # ends the previous sleep
     wait = Wait("", "sleep", lease.attempt, lease.attempt, "sleep", delay_s=seconds)
     status, _, _ = await harness.store.workflows.await_steps(
         held, [wait], [], next_number=lease.attempt * 10, suspend=True

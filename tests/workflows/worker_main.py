@@ -25,12 +25,12 @@ BOUNDARIES = (
 )
 CHILDREN = 3
 
-# A handler that stays in memory is not unwound, and has no boundary there.
+# No cached handlers: a handler that stays in memory is not unwound, so it does not reach this boundary.
 app = Plait(settings=SETTINGS.model_copy(update={"cached_handlers": 0}))
 
 
 def die_once(directory: str, case: str, here: str) -> None:
-    """kill -9, the first time that this case comes here."""
+    """Kill this process with kill -9 the first time that this case reaches this point."""
     if case.rpartition(" ")[0] == here:
         mark = Path(directory) / f"died {case}"
         if not mark.exists():
@@ -46,7 +46,7 @@ def note(directory: str, what: str) -> None:
 @app.job(retries=20)
 async def child(n: int, directory: str, case: str) -> int:
     if case.startswith("after suspend") and not (Path(directory) / f"died {case}").exists():
-        raise Snooze("50ms")  # or the parent might not have to wait
+        raise Snooze("50ms")  # otherwise the parent might not have to wait
     return n * 10
 
 
