@@ -1,5 +1,5 @@
 """A backup that is restored on another server (F27): workers and leases of the old server are not valid there, and no
-job runs more often than its policy allows.
+job runs more often than its retry policy allows.
 """
 
 import shutil

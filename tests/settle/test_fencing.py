@@ -1,7 +1,7 @@
 """Fencing by (job, attempt): a worker that has lost its lease cannot change anything, and a reported outcome may be
 sent again.
 
-T34, T45, T51. Five ways to lose a lease, each with every outcome and both calls that report one.
+T34, T45, T51. Five ways to lose a lease, each with every outcome and with both calls that report outcomes.
 """
 
 from collections.abc import Awaitable, Callable

@@ -109,8 +109,8 @@ async def processes(module: str, *arguments: str, count: int) -> AsyncIterator[l
 
 
 async def stop_leaders(harness: Harness, url: str, changes: int, schedules: int, ticks: int) -> None:
-    """F13: real leader processes. The leader is stopped during its work until its term is over, and continues when another one leads,
-    so for a while both do. One of ten is killed -9 and replaced."""
+    """F13: real leader processes. The leader is stopped during its work until its term is over, and continues when another process is the
+    leader, so for a while both act as leaders. One in ten is killed with kill -9 and replaced."""
     triggers = [await harness.trigger(f"t{n}", every_s=60, catch_up="all") for n in range(schedules)]
     seed = random.randrange(10**6)
     print(f"seed {seed}")

@@ -1,8 +1,8 @@
 """Every time zone, two years, six forms of cron, in virtual time: `python -m tests.triggers.time_zones`.
 
-The instants of each form are computed here a second time, day by day, from the zone alone. The check starts again at each instant, as a
-leader does, with the policy's plan: no instant may be missed or repeated. Fixed times are checked over both years, the form with
-a star over three days around each change of clocks. Zones whose clocks are equal in these two years are checked once.
+The expected instants of each form are computed here independently, day by day, from the zone alone. The check plans again at each instant, as a
+leader does: no instant may be missed or repeated. Fixed times are checked over both years, and the form with a star over three days around each
+clock change. Zones whose clocks are equal in these two years are checked once.
 """
 
 import sys

@@ -1,8 +1,8 @@
-"""Random programs of steps, waits and asyncio's combinators; and their results in plain asyncio: the oracle.
+"""Random programs of steps, waits and asyncio's combinators, and their results in plain asyncio as the oracle.
 
-A program is JSON, so that it can be a job's payload. The waits of a program take different powers of two of seconds, so that no two sums of them are equal:
-nothing happens at the same time by chance, and programs that start together have few moments at which anything happens. Signals are the exception: several
-can exist when their waits begin. They reach the handler one at a time, and a wait that another signal cancels leaves its own for a later wait.
+A program is JSON, so that it can be a job's payload. The waits of a program last different powers of two seconds, so no two sums of them are equal: two waits
+never end at the same time by chance, and programs that start together share few event times. Signals are the exception: several can exist when their waits
+begin. They reach the handler one at a time. If a signal cancels another wait, the signal of that wait is left for a later wait.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Random programs have the same results in plait as in plain asyncio, and each step runs once, even if workers are lost.
 
-SEED=n and PROGRAMS=m select others.
+Set SEED=n and PROGRAMS=m to run other programs.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """kill -9 of workers that run random programs, at random moments: results are those of plain asyncio, and only steps in progress run again.
 
-SEED=n selects others. Time is virtual, so the result of a program does not depend on how long the replacement of a worker takes.
+Set SEED=n to run other programs. Time is virtual, so a program's result does not depend on how long it takes to replace a worker.
 """
 
 import asyncio
