@@ -15,7 +15,7 @@ def dump(database: TestDatabase, path: Path) -> None:
 
 
 async def restore(path: Path, server: TestServer) -> TestDatabase:
-    """Roles are the server's, not in the backup of a database: they are made first."""
+    """Create the roles first, because they belong to the server and are not in the backup of a database."""
     connection = await asyncpg.connect(server.admin_url)
     await connection.execute((SQL / "roles.sql").read_text())
     await connection.execute(

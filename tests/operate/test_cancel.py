@@ -50,7 +50,7 @@ async def test_while_it_waits(harness: Harness) -> None:
 
 @pytest.mark.parametrize("ending", ["failed", "timeout", "skipped", "snoozed", "released", "canceled"])
 async def test_whatever_a_canceled_handler_reports_but_a_success_it_is_canceled(harness: Harness, ending: str) -> None:
-    """T51: it never comes back to the queue."""
+    """T51: the job never returns to the queue."""
     job = await harness.enqueue("add")
     worker = await harness.worker()
     lease = await worker.claim_one()
@@ -138,7 +138,7 @@ async def test_past_its_grace_it_is_canceled_by_force(harness: Harness) -> None:
 
 @pytest.mark.parametrize("how", ["leave", "forget", "lose"])
 async def test_a_request_to_stop_is_not_forgotten_when_the_job_comes_back(harness: Harness, how: str) -> None:
-    """T51: its worker leaves, or never knew of it, or is lost."""
+    """T51: its worker leaves, never received the claim's reply, or is lost."""
     job = await harness.enqueue("add")
     worker = await harness.worker()
     await worker.claim_one()
@@ -155,7 +155,7 @@ async def test_a_request_to_stop_is_not_forgotten_when_the_job_comes_back(harnes
 
 @ROUNDS
 async def test_cancel_and_settle_at_the_same_moment(harness: Harness, rounds: int) -> None:
-    """Either may be first; the job ends once, and both get the real status."""
+    """Either call may be first. The job ends once, and both calls return its actual status."""
     worker = await harness.worker(lease_s=86_400)
     dice = random.Random(1)
     for _ in range(rounds // 10):
@@ -179,7 +179,7 @@ async def test_cancel_and_settle_at_the_same_moment(harness: Harness, rounds: in
             elif ending == "skipped":
                 assert (answer, status) in {("running", "canceled"), ("skipped", "skipped")}
             else:
-                # Canceled in its lease, or just after it had gone back to the queue: canceled in any case.
+                # The cancel came while the job ran, or just after it was queued again. It is canceled in both cases.
                 assert (answer, status) in {("running", "canceled"), ("canceled", "canceled")}
         await harness.check()
 

@@ -1,5 +1,5 @@
 """A backup that is restored on another server (F27): workers and leases of the old server are not valid there, and no
-job runs more often than its policy allows.
+job runs more often than its retry policy allows.
 """
 
 import shutil
@@ -25,7 +25,7 @@ POLICIES = ("all", "one", "none")
 
 @pytest.fixture(scope="module")
 def other_server() -> Iterator[TestServer]:
-    directory = Path(tempfile.mkdtemp(prefix="pl-", dir="/tmp"))  # a short path: a socket lies below it
+    directory = Path(tempfile.mkdtemp(prefix="pl-", dir="/tmp"))  # a short path, because it contains a socket
     directory.chmod(0o755)
     postgres = EmbeddedPostgres(directory)
     yield TestServer(postgres.start().url())
@@ -48,8 +48,8 @@ async def restored(path: Path, server: TestServer) -> AsyncIterator[Harness]:
 async def test_nothing_of_the_server_before_goes_on(
     own_harness: Harness, other_server: TestServer, tmp_path: Path
 ) -> None:
-    """Its leases are void, and their jobs are queued without burning a try; its workers are fenced out, also those that registered after
-    the backup, whose ids the restored database would give out again; its leader does not lead; its sessions have ended."""
+    """Leases of the old server are invalid, and their jobs are queued again without using an attempt. Its workers are fenced off, even
+    workers that registered after the backup, whose ids would otherwise be assigned again. Its leader and its sessions are invalid."""
     early = await own_harness.worker(node="a")
     job, canceled, later = await own_harness.enqueue_many("add", 3)
     assert {lease.job_id for lease in await early.claim(2)} == {job, canceled}
@@ -86,7 +86,7 @@ async def test_nothing_of_the_server_before_goes_on(
         assert leases[later].attempt == lease.attempt
         for old in (early, late):
             await old.disconnect()
-            old._store = harness.store  # its connection broke, and the same address answers
+            old._store = harness.store  # its connection broke, and the restored server has the same address
             with pytest.raises(WorkerLost):
                 await old.heartbeat()
             assert await old.succeed(lease, "of before") is False
@@ -150,7 +150,7 @@ async def test_who_knows_when_the_server_before_ended_says_so_and_the_rest_is_ca
 
 
 async def test_a_database_that_is_its_own_already_is_hardly_moved(harness: Harness) -> None:
-    """Called twice, or by mistake, it costs running jobs an attempt and nothing else."""
+    """If it is called twice or by mistake, running jobs start again, and nothing else happens."""
     job = await harness.enqueue("add")
     worker = await harness.worker()
     await worker.claim_one()

@@ -18,7 +18,7 @@ from ..harness import Harness
 from .test_search import _later
 
 CHUNK = 3
-"""Rows a page, so that filters must hold on every page, also where one way of reading ends and the next begins."""
+"""Rows per page. Pages are small, so that filters are tested across pages and where one query ends and the next begins."""
 
 
 async def _populate(harness: Harness) -> None:
@@ -51,7 +51,7 @@ async def _populate(harness: Harness) -> None:
 
 
 def _values(jobs: list[JobRow], prints: dict[str, str]) -> dict[str, list[Any]]:
-    """For each filter some of the values that some of the jobs have."""
+    """For each filter, some values that occur in the jobs."""
 
     def some(of: Callable[[JobRow], Any]) -> list[Any]:
         return sorted({value for job in jobs if (value := of(job)) is not None}, key=str)[:4]
@@ -161,7 +161,7 @@ async def test_each_filter_holds_alone_and_with_each_other_one(
 async def test_an_error_holds_whatever_way_the_list_is_read(
     harness: Harness, definition: str | None, customer: str | None, everybody: bool
 ) -> None:
-    """It was lost where the jobs from before a search key's declaration are looked for: by lists, and so by bulk retries."""
+    """Lists and bulk retries dropped the filter when they searched jobs from before a search key's declaration."""
     await _populate(harness)
     tenant = None if everybody else await harness.tenant()
     wanted: dict[str, Any] = {"definition": definition} if definition else {}

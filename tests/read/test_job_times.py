@@ -42,7 +42,7 @@ async def test_run_time_own_time_and_waiting_time_are_separate(harness: Harness)
     job = await harness.enqueue()
     worker = await harness.worker(lease_s=86_400)
     assert await harness.store.jobs.job_times(job, all_tenants=True) is None
-    await harness.advance(seconds=100)  # queued: this is neither
+    await harness.advance(seconds=100)  # time in the queue counts as neither
     lease = await worker.claim_one()
     await harness.advance(seconds=2)
     times = await harness.store.jobs.job_times(job, all_tenants=True)
@@ -71,7 +71,7 @@ async def test_suspensions_snoozes_losses_and_releases_use_up_no_attempt(harness
     worker = await harness.worker(lease_s=86_400)
     assert await _used(harness, job) == 0
     lease = await worker.claim_one()
-    assert await _used(harness, job) == 1  # it is the first that is under way
+    assert await _used(harness, job) == 1  # the first attempt is running
     for _ in range(3):
         await suspend(harness, worker, lease, 60)
         assert await _used(harness, job) == 1
@@ -107,7 +107,7 @@ async def test_a_final_job_shows_the_attempts_that_it_used(harness: Harness) -> 
     await worker.time_out(await worker.claim_one())
     assert await _used(harness, dead) == 2
     await harness.retry(dead)
-    assert await _used(harness, dead) == 0  # they start again
+    assert await _used(harness, dead) == 0  # a retry resets the count
     await worker.fail(await worker.claim_one(), permanent=True)
     assert await _used(harness, dead) == 1
     for end, used in (("cancel", 0), ("stop", 1), ("skip", 1)):

@@ -1,7 +1,7 @@
 """The number of rows that a list returns: at most `p_limit`, never more than its maximum, none for 0; negative numbers
 are rejected.
 
-Generated from the catalogue: every function that a client, a tenant's login or an operator may call and that takes `p_limit`.
+The cases are generated from the catalog: every function with `p_limit` that a client, a tenant's login or an operator may call.
 """
 
 from typing import Any, Final
@@ -20,7 +20,7 @@ order by 1
 """
 _BOUND: Final = {"job_tree": 10_000}
 _NOT_LISTS: Final = {"changes"}
-"""The change feed's look: its rows are not those that it limits."""
+"""The change feed: its limit is a number of changes, not of rows."""
 
 
 async def _rows(harness: Harness, name: str, job: Any, limit: int | None) -> int:

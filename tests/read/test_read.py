@@ -47,7 +47,7 @@ async def _one_of_each(harness: Harness, tenant: str = "default") -> dict[Status
 
 
 async def test_jobs_are_listed_newest_first_and_page_by_page(harness: Harness) -> None:
-    """T112: all of one instant, none skipped, none shown twice."""
+    """T112: all jobs have the same time; none is skipped or listed twice."""
     jobs = sorted(await harness.enqueue_many("add", 25), reverse=True)
     listed: list[UUID] = []
     while page := await harness.store.jobs.list_jobs(before=listed[-1] if listed else None, limit=10):
@@ -80,7 +80,7 @@ async def test_a_job_that_failed_once_and_was_retried_is_not_among_the_failed(ha
     overview = await harness.store.statistics.overview()
     assert (overview.live[Status.QUEUED], overview.failed) == (1, 0)
     await worker.fail(await worker.claim_one(), permanent=True)
-    assert len(await harness.store.jobs.list_jobs(statuses=[Status.FAILED])) == 1  # twice failed, once listed
+    assert len(await harness.store.jobs.list_jobs(statuses=[Status.FAILED])) == 1  # it failed twice and is listed once
     overview = await harness.store.statistics.overview()
     assert (overview.live[Status.QUEUED], overview.failed) == (0, 1)
 
@@ -285,7 +285,7 @@ async def test_findings(harness: Harness) -> None:
 
 
 async def test_listing_queues_reads_no_history(harness: Harness) -> None:
-    """Not even to name the root that has a serial queue: it is one row, however many jobs have ended."""
+    """Not even for the root that holds a serial queue: that is one row, however many jobs have ended."""
     await harness.queue("s", serial=True)
     worker = await harness.worker(queues=["default", "s"], lease_s=86_400)
     for _ in range(3):

@@ -18,7 +18,7 @@ from ..harness import Harness
 
 
 def _later(minutes: int = 1) -> UUID:
-    """An id that sorts after all that were made now: the index is trusted only for ids after its declaration."""
+    """An id that sorts after all ids created now. The index is used only for ids after the key's declaration."""
     at = int((datetime.now(UTC) + timedelta(minutes=minutes)).timestamp() * 1000)
     return UUID(int=(at << 80) | (new_id().int & ((1 << 80) - 1)))
 
@@ -60,7 +60,7 @@ async def test_a_declared_key_is_remembered_with_each_job_and_others_are_not(har
     assert await _find(harness, customer="7") == {plain, keyed}
     assert await _find(harness, **{"order.id": "a"}) == {plain}
     assert await _find(harness, **{"customer": "7", "order.id": "b"}) == set()
-    assert await _find(harness, other="1") == {plain}  # by looking
+    assert await _find(harness, other="1") == {plain}  # by a scan
 
 
 async def test_a_declared_key_is_found_however_many_jobs_there_are(harness: Harness) -> None:
@@ -84,7 +84,7 @@ async def test_a_declared_key_is_found_however_many_jobs_there_are(harness: Harn
 async def test_jobs_from_before_the_declaration_are_found_by_looking_further(harness: Harness) -> None:
     await harness.define("sync")
     old = await _enqueue(harness, {"customer": 7}, id=new_id())
-    ahead = await _enqueue(harness, {"customer": 7}, id=_later(5))  # its id says later, and yet it was before
+    ahead = await _enqueue(harness, {"customer": 7}, id=_later(5))  # a later id, enqueued before the declaration
     await harness.define("sync", search_keys=["customer"])
     new = await _enqueue(harness, {"customer": 7}, id=_later(10))
     tenant = await harness.tenant()
@@ -102,7 +102,7 @@ async def test_jobs_from_before_the_declaration_are_found_by_looking_further(har
     skipped = await harness.store.jobs.list_jobs(**asked, offset=1)  # type: ignore[arg-type]
     assert [job.id for job in skipped] == []
     assert skipped.stopped is not None
-    # Fewer keys need no new beginning; another one does.
+    # Removing a key keeps the start of the index; adding a key moves it.
     [(began,)] = await harness.rows("select search_from from plait.definitions where name = 'sync'")
     await harness.define("sync", search_keys=["customer"], priority=5)
     assert [tuple(row) for row in await harness.rows("select search_from from plait.definitions")] == [(began,)]
@@ -115,7 +115,7 @@ async def test_jobs_from_before_the_declaration_are_found_by_looking_further(har
 async def test_one_job_by_the_short_way_is_searchable_too(harness: Harness) -> None:
     await harness.define("sync", search_keys=["customer"])
     job = NewJob(id=_later(), definition="sync", payload='{"customer": 7}', tenant_id=await harness.tenant())
-    assert not await harness.store.jobs.enqueue_one(job)  # it is not plain
+    assert not await harness.store.jobs.enqueue_one(job)  # the fast path does not support it
     await harness.store.jobs.enqueue_many([job])
     assert await _find(harness, customer="7") == {job.id}
 
@@ -198,7 +198,7 @@ async def test_search_keys_stay_when_the_code_does_not_say_and_go_when_it_says_n
 
 
 async def test_pages_of_a_bounded_look_miss_no_row(harness: Harness) -> None:
-    """The row where a look ended belongs to one page, and to one only."""
+    """The row at which a scan stopped is on exactly one page."""
     jobs = await harness.enqueue_many("add", 250)
     before: UUID | None = None
     read: list[UUID] = []

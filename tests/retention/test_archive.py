@@ -105,7 +105,7 @@ async def test_what_cannot_be_archived_is_not_forgotten(harness: Harness, tmp_pa
 
 
 class Slow(Directory):
-    """A disk or a network that takes its time for each file."""
+    """A disk or a network that is slow for each file."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
@@ -120,7 +120,7 @@ class Slow(Directory):
 async def test_an_archive_that_is_slow_holds_no_transaction_open_for_long(
     harness: Harness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """T114: fewer at a time, until it can be done."""
+    """T114: the batches become smaller until one succeeds."""
     monkeypatch.setattr("plait.leader.archive.PATIENCE_S", 0.05)
     monkeypatch.setattr("plait.leader.prune.BATCH", 16)
     await canceled(harness, 20)
@@ -137,7 +137,7 @@ async def test_an_archive_that_is_slow_holds_no_transaction_open_for_long(
 
 
 async def test_a_leader_that_dies_between_archive_and_commit_loses_nothing(harness: Harness, tmp_path: Path) -> None:
-    """T105: a job is archived once or twice, never not at all."""
+    """T105: every job is archived, once or twice."""
     jobs = await canceled(harness, 20)
     await harness.advance(days=2)
     process = await asyncio.create_subprocess_exec(
@@ -146,7 +146,7 @@ async def test_a_leader_that_dies_between_archive_and_commit_loses_nothing(harne
     assert await process.wait() == -9
     assert len(lines_in(tmp_path)) == 20
     assert await harness.counts() == {"canceled": 20}
-    while await harness.sql("select count(*) from plait.jobs"):  # until its locks are gone with its connection
+    while await harness.sql("select count(*) from plait.jobs"):  # until the server has released its locks
         await Prune(KEEP, archive_in(tmp_path)).run(harness.store)
     told = [line["job"]["id"] for line in lines_in(tmp_path)]
     assert set(told) == set(map(str, jobs))

@@ -224,7 +224,7 @@ async def test_altered_bytes_are_an_error_and_never_an_answer(app: Plait, drain:
 async def test_nobody_reads_anothers_artifact_by_writing_its_reference(
     app: Plait, drain: Drain, app_harness: Harness
 ) -> None:
-    """The attack: the reference of a job of another tenant, or of the same one, as a payload and as a result of one's own."""
+    """The attack: a job's payload or result is a reference to an artifact of another job, of the same or another tenant."""
 
     @app.job(retries=0)
     async def echo(text: str) -> str:
@@ -312,7 +312,7 @@ async def test_artifacts_go_with_their_job(app: Plait, drain: Drain, place: Path
 
 
 async def test_what_a_crash_left_behind_is_swept_after_a_day(app: Plait, place: Path, app_harness: Harness) -> None:
-    """Before the job was stored, and before the bytes were."""
+    """Crashes before the job was stored, and before the bytes were stored."""
     artifacts = await app.artifacts()
     tenant, large = await app.tenant_id(), TooLarge("too large", LARGE)
     job = (await app_harness.new_job()).id
@@ -343,7 +343,7 @@ async def test_bytes_that_cannot_be_removed_are_tried_again(place: Path, app_har
     await app_harness.advance(minutes=2)
     await sweep(app_harness, place)
     assert await app_harness.sql("select count(*) from plait.artifacts") == 0
-    # The same job and the same bytes later: another artifact, which nobody removes for the first one.
+    # The same bytes for the same job later get a new artifact, which is not removed in place of the first one.
     assert artifact != await app_harness.store.artifacts.register_artifact(
         job, "payload", sha256="0" * 64, size=5, tenant_id=tenant
     )

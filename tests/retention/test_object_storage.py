@@ -21,7 +21,7 @@ from .test_artifacts import LARGE
 
 @pytest.fixture(scope="module")
 def s3() -> Iterator[str]:
-    """A server that speaks S3, and a bucket there; the environment says where."""
+    """An S3-compatible server with a bucket. The environment has its address."""
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()

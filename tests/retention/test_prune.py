@@ -1,4 +1,4 @@
-"""Retention: the jobs that it deletes, and those that it must keep."""
+"""Retention: the jobs that it deletes, and the jobs that it must keep."""
 
 import asyncio
 from contextlib import suppress
@@ -22,7 +22,7 @@ def keep(**ages: timedelta) -> Retention:
 
 
 async def _one_of_each(harness: Harness, **options: str) -> dict[str, UUID]:
-    """A job in each final status, and one in each live one."""
+    """A job in each final status and in each live status."""
     worker = await harness.worker(lease_s=86_400)
     jobs = {}
     for status in ("succeeded", "skipped", "failed", "dead_letter", "canceled", "scheduled", "running"):
@@ -104,7 +104,7 @@ async def test_a_tenant_may_keep_its_jobs_longer_shorter_or_for_ever(harness: Ha
     await harness.store.leader.prune(keep(canceled=DAY))
     assert await left() == {"longer", "for_ever"}
     await harness.advance(days=10_000)
-    await harness.store.leader.prune(keep())  # where a tenant has said how long, nobody else must
+    await harness.store.leader.prune(keep())  # the tenant's setting is sufficient
     assert await left() == {"for_ever"}
 
 
@@ -186,7 +186,7 @@ async def test_a_retry_that_waited_for_prune_finds_nothing(harness: Harness) -> 
 
 @pytest.mark.parametrize("rounds", [15, pytest.param(300, marks=pytest.mark.full)])
 async def test_retry_and_prune_at_the_same_moment(harness: Harness, rounds: int) -> None:
-    """A job is forgotten whole, or it is queued whole."""
+    """The job is deleted completely or queued completely."""
     for _ in range(rounds):
         jobs = await harness.enqueue_many("add", 8)
         for job in jobs:

@@ -25,7 +25,7 @@ def test_the_defaults_are_those_of_the_duty() -> None:
 
 @pytest.mark.parametrize("bad", ["soon", "-1d", ""])
 def test_an_age_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, bad: str) -> None:
-    """T107: never read as "at once"."""
+    """T107: never interpreted as "delete immediately"."""
     monkeypatch.setenv("PLAIT_KEEP_SUCCEEDED", bad)
     with pytest.raises(InvalidConfiguration):
         Settings()

@@ -103,7 +103,7 @@ async def test_what_an_operator_sets_counts_at_enqueue_until_it_is_cleared(
         await app_harness.cancel(job)  # so that its key is free
         return row.queue, row.priority, row.max_attempts
 
-    if path != "sql":  # before any worker has made it known, the code counts
+    if path != "sql":  # until a worker has registered the definition, the code's values apply
         assert await asked() == ("coded", 7, 3)
     await _define(kit, app_harness)
     assert await asked() == ("coded", 7, 3)
@@ -111,7 +111,7 @@ async def test_what_an_operator_sets_counts_at_enqueue_until_it_is_cleared(
     for _ in range(2):
         assert await asked() == ("moved", 3, 9)
         await _define(kit, app_harness)  # a worker starts
-    assert await asked(**SAID) == ("said", 1, 1)  # one call's own options win
+    assert await asked(**SAID) == ("said", 1, 1)  # options of a call take precedence
     assert await definitions.clear_overrides("add", ["queue"]) == 1
     assert await asked() == ("coded", 3, 9)
     assert await definitions.clear_overrides("add") == 2
@@ -126,7 +126,7 @@ async def test_both_values_are_shown_with_who_set_them_and_when(kit: Kit, app_ha
     await definitions.set_definition("add", {"priority": 4, "queue": "moved"}, author="bob")
     rows = {row.setting: row for row in await definitions.list_overrides("add")}
     assert {name: (row.value, row.code_value, row.author) for name, row in rows.items()} == {
-        "queue": ('"moved"', '"coded"', "ada"),  # bob changed nothing there
+        "queue": ('"moved"', '"coded"', "ada"),  # bob set the same value
         "priority": ("4", "7", "bob"),
         "max_attempts": ("9", "3", "ada"),
     }
@@ -201,8 +201,8 @@ async def test_limits_backoff_and_timeout_hold_as_an_operator_has_set_them(kit: 
     await app_harness.store.definitions.clear_overrides("add")
     leases = {one.job_id: one for one in await worker.claim(5)}
     assert len(leases) == 3
-    assert leases[own].timeout_s == 77  # a job's own wins
-    assert {one.timeout_s for one in leases.values()} == {77, None}  # None: the worker's code knows
+    assert leases[own].timeout_s == 77  # the job's own timeout takes precedence
+    assert {one.timeout_s for one in leases.values()} == {77, None}  # None: the worker uses the timeout in its code
 
 
 async def test_a_native_worker_stops_a_handler_after_the_operators_timeout(app_with_a_slow_job: Kit) -> None:
@@ -284,7 +284,7 @@ async def test_a_definition_that_a_person_made_is_not_reverted_by_code_that_come
 
 
 def test_policies_of_code_are_what_an_operator_may_set() -> None:
-    """So that each can be shown with both values."""
+    """Otherwise a policy could not be shown with both values."""
     app = Plait()
 
     @app.job(backoff=Backoff(base=1), rate=Rate(1, 1), retries=3)

@@ -1,7 +1,7 @@
 """Fencing by (job, attempt): a worker that has lost its lease cannot change anything, and a reported outcome may be
 sent again.
 
-T34, T45, T51. Five ways to lose a lease, each with every outcome and both calls that report one.
+T34, T45, T51. Five ways to lose a lease, each with every outcome and with both calls that report outcomes.
 """
 
 from collections.abc import Awaitable, Callable
@@ -97,12 +97,12 @@ async def test_a_stale_attempt_reports_no_progress(harness: Harness, lose: Loss)
 
 @pytest.mark.parametrize("ending", [ending for ending in OUTCOMES if ending != "released"])
 async def test_what_was_given_back_by_leaving_is_stale(harness: Harness, ending: str) -> None:
-    """The handler ends just after its worker left: what was not recorded must not look as if it were."""
+    """The handler ends just after its worker left. Its outcome is not recorded, and must not be reported as recorded."""
     await harness.enqueue("add")
     worker, lease = await _its_worker_left(harness)
     before = await harness.snapshot()
     detail = DETAILS.get(ending, {})
-    # No cancel was requested: such a report only releases the job.
+    # No cancellation was requested, so this outcome only releases the job.
     expected = ending == "canceled"
     assert await worker.settle(outcome(lease, ending, **detail)) == [expected]
     assert await harness.snapshot() == before
@@ -118,7 +118,7 @@ async def test_a_list_of_what_is_held_gives_back_no_newer_attempt_of_another(har
 
 
 async def test_holding_an_old_attempt_is_not_holding_the_new_one(harness: Harness) -> None:
-    """The reply to the claim of attempt 2 was lost, and attempt 1 is still in the worker's hands."""
+    """The reply to the claim of attempt 2 was lost, and the worker still holds attempt 1."""
     job = await harness.enqueue("add")
     worker, lease = await _its_own_worker_runs_it_again(harness)
     assert (await worker.heartbeat(holding=[lease])).released == 1
@@ -160,7 +160,7 @@ async def test_an_attempt_that_is_not_yet_is_stale(harness: Harness) -> None:
 async def test_an_outcome_sent_again_is_accepted_and_changes_nothing(
     harness: Harness, ending: str, canceling: bool
 ) -> None:
-    """T45: the reply was lost. Also when the job has gone on since."""
+    """T45: the reply was lost. The job may have continued since."""
     await harness.enqueue("add")
     worker = await harness.worker()
     lease = await worker.claim_one()

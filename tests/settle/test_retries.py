@@ -13,7 +13,7 @@ from ..harness import Harness
 
 
 async def _fail_and_come_back(harness: Harness, worker: FakeWorker) -> float:
-    """One failed try; how many seconds the job waits for the next."""
+    """Fail one attempt. Returns how many seconds the job waits for the next."""
     lease = await worker.claim_one()
     await worker.fail(lease)
     run_at = (await harness.job(lease.job_id)).run_at
@@ -104,7 +104,7 @@ async def test_a_permanent_error_ends_it_at_once(harness: Harness) -> None:
 
 
 async def test_a_handler_says_when_to_try_again(harness: Harness) -> None:
-    """RetryLater: it burns a try."""
+    """RetryLater uses an attempt."""
     job = await harness.enqueue("add", max_attempts=2)
     worker = await harness.worker()
     await worker.fail(await worker.claim_one(), delay_s=1234)
@@ -254,7 +254,7 @@ async def test_reschedule_gives_more_attempts(harness: Harness) -> None:
     worker = await harness.worker()
     await worker.fail(await worker.claim_one())
     assert await harness.status(job) == "scheduled"
-    with pytest.raises(InvalidJob, match="has used 1 attempts"):
+    with pytest.raises(InvalidJob, match="must be more than the 1 attempts that the job has used, got 1"):
         await harness.reschedule(job, max_attempts=1)
     assert await harness.reschedule(job, max_attempts=2) == "scheduled"
 

@@ -51,7 +51,7 @@ async def test_each_attempt_has_its_own_times(harness: Harness) -> None:
 
 @pytest.mark.parametrize("ran_ms", [-5.0, 1e300, float("nan"), float("inf"), 1e12])
 async def test_a_handler_never_began_before_its_claim(harness: Harness, ran_ms: float) -> None:
-    """A worker's clock decides nothing (T31), and an absurd one breaks nothing."""
+    """A worker's clock is not trusted (T31), and an absurd value does no harm."""
     jobs = await harness.enqueue_many("add", 2)
     worker = await harness.worker()
     claimed_at = await harness.now()
@@ -114,7 +114,7 @@ ODD_DETAILS: list[Any] = [
 
 @pytest.mark.parametrize("ending", ["failed", "snoozed", "skipped", "timeout"])
 async def test_whatever_a_worker_says_of_a_failure_it_is_recorded(harness: Harness, ending: str) -> None:
-    """T100: the failure path must always be able to store something, and its neighbours in the batch too."""
+    """T100: a failure can always be recorded, and so can the other outcomes in its batch."""
     worker = await harness.worker()
     for detail in ODD_DETAILS:
         odd, plain = await harness.enqueue_many("add", 2)
@@ -157,9 +157,9 @@ async def test_an_attempt_named_twice_is_refused(harness: Harness, endings: str)
     await harness.enqueue("add")
     worker = await harness.worker()
     lease = await worker.claim_one()
-    with pytest.raises(InvalidJob, match="twice"):
+    with pytest.raises(InvalidJob, match="each attempt only once"):
         await worker.settle(*(outcome(lease, ending) for ending in endings.split()))
-    with pytest.raises(asyncpg.UniqueViolationError):  # its own worker says no such thing: that it is refused suffices
+    with pytest.raises(asyncpg.UniqueViolationError):  # plait's worker never sends this, so any error will do
         await worker.cycle(0, *(outcome(lease, ending) for ending in endings.split()))
     assert await worker.succeed(lease)
 

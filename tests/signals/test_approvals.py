@@ -26,7 +26,7 @@ def plait_app(monkeypatch: pytest.MonkeyPatch) -> Plait:
 
 @pytest.fixture
 def order(app: Plait) -> Any:
-    """Sends its link by a step, so that a test can have it, and waits."""
+    """A job that sends its link in a step, so that a test can read it, and waits."""
     sent: list[str] = []
 
     async def send(url: str) -> None:

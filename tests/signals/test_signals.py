@@ -21,7 +21,7 @@ from ..harness import Harness
 
 @pytest.fixture
 def collects(app: Plait) -> Any:
-    """Collects signals until one says that it is enough."""
+    """A job that collects signals until one tells it to stop."""
 
     @app.job(retries=0)
     async def collects(first: str = "") -> list[Any]:
@@ -142,7 +142,7 @@ async def test_many_at_once_start_one_job_and_all_their_signals_reach_it(
 async def test_a_job_that_ends_meanwhile_is_followed_by_a_new_one(
     collects: Any, kit: Kit, app_harness: Harness
 ) -> None:
-    """The holder of the key ends between the lookup and the signal: held by a transaction that is still to commit."""
+    """The job that holds the key ends between the lookup and the signal, in a transaction that has not committed yet."""
     cart = collects.options(dedupe_key="cart 7")
     first = await cart.signal_or_start("item", "enough")
     async with app_harness.connection() as connection:

@@ -55,7 +55,7 @@ def shop(app: Plait) -> Any:
 
 
 async def _ask(kit: Kit, asking: "asyncio.Task[Any]", app_harness: Harness, sent: int) -> Any:
-    """Run the job when the update is there."""
+    """Run the job once the update was sent."""
     await eventually(lambda: _sent(app_harness, sent), what="the update was sent")
     await kit.run_until_idle()
     return await asking

@@ -203,7 +203,7 @@ async def test_the_next_attempt_reads_what_the_one_before_said_last(app: Plait, 
 
 
 async def test_a_state_that_is_set_again_to_the_same_is_no_change(app: Plait, kit: Kit, app_harness: Harness) -> None:
-    """A replay sets it again."""
+    """A replay sets the same state again."""
 
     @app.job(retries=0)
     async def order() -> None:

@@ -307,7 +307,7 @@ async def test_code_that_outlives_its_handler_writes_nothing(app: Plait, kit: Ki
 
 
 async def test_a_slow_reader_gets_everything_page_by_page(app: Plait, kit: Kit, app_harness: Harness) -> None:
-    """Pages are bounded by bytes: 40 items of 60 KB are more than one."""
+    """Pages are limited in bytes: 40 items of 60 KB need more than one page."""
 
     @app.job(retries=0)
     async def speak() -> None:
@@ -336,7 +336,7 @@ async def test_streams_are_forgotten_with_their_job(app: Plait, kit: Kit, app_ha
 async def test_a_job_that_begins_anew_writes_its_items_after_the_old_ones(
     app: Plait, kit: Kit, app_harness: Harness
 ) -> None:
-    """A reader of the old items that continues gets the new ones."""
+    """A reader that has read the old items continues with the new items."""
 
     @app.job(retries=0)
     async def speak() -> None:

@@ -1,7 +1,7 @@
 """Processes that are killed with kill -9 while they emit and dispatch events: `python -m tests.triggers.dispatch_main URL LIVES SEED`.
 
-Each is a fork of this process, which itself never connects. It emits an event in a transaction that commits and one in a
-transaction that does not, dispatches, and kills itself at a random point. Prints how many were killed.
+Each process is forked from this one, which never connects. It emits one event in a transaction that commits and one in a
+transaction that does not, dispatches, and kills itself at a random point. Prints how many processes were killed.
 """
 
 import asyncio

@@ -7,7 +7,7 @@ from ..harness import Harness
 
 
 async def pass_time(harness: Harness, minutes: int) -> None:
-    """Minute after minute, with a leader that looks."""
+    """Advance the clock minute by minute and fire due schedules each time."""
     for _ in range(minutes):
         await harness.advance(minutes=1)
         await harness.fire()

@@ -142,7 +142,7 @@ def test_a_trigger_is_checked_where_it_is_written(app: Plait) -> None:
 
 
 async def test_a_long_job_does_not_starve_the_schedules(app: Plait, kit: Kit) -> None:
-    """T87: leader and worker are one process, and its only slot is taken."""
+    """T87: leader and worker are one process, and its only slot is occupied."""
     begun, end = asyncio.Event(), asyncio.Event()
 
     @app.job
@@ -161,7 +161,7 @@ async def test_a_long_job_does_not_starve_the_schedules(app: Plait, kit: Kit) ->
     await begun.wait()
     await kit.clock.advance(minutes=1)
     while len(await kit.enqueued(often)) < 1:
-        await asyncio.sleep(0.02)  # sleep: for the leader to look
+        await asyncio.sleep(0.02)  # sleep: until the leader polls
     end.set()
     stop.request()
     await running

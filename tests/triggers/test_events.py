@@ -41,7 +41,7 @@ async def test_an_event_that_rolls_back_has_never_happened(harness: Harness) -> 
         transaction = connection.transaction()
         await transaction.start()
         await connection.execute("select plait.emit('e')")
-        await harness.dispatch()  # not yet to be seen
+        await harness.dispatch()  # the event is not visible yet
         await transaction.rollback()
         await harness.dispatch()
         assert await harness.counts() == {}
@@ -110,7 +110,7 @@ async def test_what_cannot_be_rendered_or_does_not_fit_is_kept_with_the_event(ha
     await harness.trigger("good", event_name="e", payload={"n": "{{event.n}}"})
     await harness.trigger("hole", event_name="e", payload={"n": "{{event.missing}}"})
     await harness.trigger("misfit", event_name="e", payload={"n": "no {{event.n}}"})
-    await harness.define("add", schema=SCHEMA)  # with it, the last one would not have been saved
+    await harness.define("add", schema=SCHEMA)  # defined last, because the schema would reject the last trigger
     event = await harness.emit("e", n=7)
     await harness.dispatch()
     row = await harness.event(event)
@@ -156,7 +156,7 @@ async def test_of_many_leaders_one_dispatches(harness: Harness) -> None:
 
 
 async def test_a_dispatch_that_dies_at_its_end_is_done_again(harness: Harness) -> None:
-    """The jobs and the event's end are one transaction; a lost reply is no second job."""
+    """The jobs are created and the event is marked as dispatched in one transaction. A lost reply creates no second job."""
     await harness.trigger(event_name="e", dedupe_window_s=0)
     event = await harness.emit("e")
     [pending] = await harness.store.events.pending_events()

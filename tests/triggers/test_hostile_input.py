@@ -39,7 +39,7 @@ async def test_whatever_an_event_brings_it_is_done_with_and_the_next_ones_too(ha
         for definition in ("add", "strict"):
             await harness.trigger(f"{label} {definition}", definition=definition, event_name="e", **settings)
     await harness.trigger("innocent", event_name="ok")
-    # Now that they are there: a trigger that can never match would not be saved.
+    # Defined after the triggers, because a trigger that can never match would be rejected.
     await harness.define("strict", schema={"type": "object", "properties": {"y": {"type": "integer"}}})
     event = await harness.sql("select plait.emit('e', $1::json)", DATA[data])
     innocent = await harness.emit("ok")
@@ -78,7 +78,7 @@ async def test_whatever_a_template_is_the_others_fire(harness: Harness, payload:
 
 
 async def test_a_refusal_by_the_database_is_one_events_alone(harness: Harness) -> None:
-    """For any error: here, a constraint that somebody has added."""
+    """This holds for any error; here, for a constraint that a user has added."""
     await harness.trigger(event_name="e", payload={"n": "{{event.n}}"}, dedupe_window_s=0)
     events = [await harness.emit("e", n=n) for n in range(5)]
     await harness.sql("alter table plait.jobs add constraint hostile check (payload::text not like '%3%') not valid")
@@ -93,7 +93,7 @@ async def test_a_refusal_by_the_database_is_one_events_alone(harness: Harness) -
 
 
 async def test_a_thousand_triggers_of_one_tenant_do_not_fill_the_leaders_memory(harness: Harness) -> None:
-    """Pages are bounded by size, and so is what one event makes."""
+    """Pages are limited in size, and so are the jobs that one event creates."""
     acme = await harness.tenant("acme")
     template = (
         '{"definition": "add", "event_name": "e", "dedupe_window_s": 0, "payload": {"a": "{{event.x}}", "pad": "%s"}}'
@@ -118,7 +118,7 @@ async def test_a_thousand_triggers_of_one_tenant_do_not_fill_the_leaders_memory(
 
 
 async def test_nobody_waits_for_another_tenants_backlog_of_events(harness: Harness) -> None:
-    """One tenant emits thousands, another has events that can't be dispatched now."""
+    """One tenant emits thousands of events; another has events that can't be dispatched now."""
     for tenant in ("loud", "stuck", "quiet"):
         await harness.trigger(event_name="e", tenant=tenant, dedupe_window_s=0)
     for tenant in ("loud", "stuck"):
@@ -171,7 +171,7 @@ async def test_whatever_a_cron_is_it_fires_or_says_why_not(harness: Harness, cro
 async def test_an_event_whose_template_fails_is_refused_with_the_reason_and_not_tried_again(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For any failure: an exception would repeat the whole batch forever."""
+    """This holds for any failure, because an exception would repeat the whole batch forever."""
     await harness.trigger("bad", event_name="e", dedupe_window_s=0, payload={"a": "{{event.x}}" * 100})
     await harness.trigger("worse", event_name="e", dedupe_window_s=0)
     await harness.trigger("good", event_name="ok", dedupe_window_s=0)
@@ -215,7 +215,7 @@ async def test_large_templates_are_rendered_off_the_leaders_loop(
 
 
 async def test_a_schedule_that_the_database_refuses_records_it_and_moves_on(harness: Harness) -> None:
-    """Tried for ever it would log for ever, and never come to its next instant."""
+    """If it were retried forever, it would log forever and never reach its next instant."""
     hostile = await harness.trigger("hostile", every_s=60, payload={"n": 3})
     innocent = await harness.trigger("innocent", every_s=60)
     await harness.sql("alter table plait.jobs add constraint hostile check (payload::text not like '%3%') not valid")

@@ -37,7 +37,7 @@ async def test_of_many_leaders_one_fires(harness: Harness, leaders: int) -> None
 
 
 async def test_a_leader_that_slept_with_an_old_plan_fires_nothing(harness: Harness) -> None:
-    """T84: it read the schedule, was stopped for an hour, and continues."""
+    """T84: the leader reads the schedule, is stopped for an hour, and continues."""
     trigger = await harness.trigger(every_s=60, catch_up="all")
     await harness.advance(minutes=1)
     [old] = await harness.store.triggers.due_schedules()
@@ -47,7 +47,7 @@ async def test_a_leader_that_slept_with_an_old_plan_fires_nothing(harness: Harne
 
 
 async def leaders_change(harness: Harness, changes: int, schedules: int, ticks: int) -> None:
-    """F13: at each tick some leaders have read, some fire what they read ticks ago, one of them the lease's holder."""
+    """F13: at each tick, some leaders read schedules and some fire schedules that they read ticks ago. One of them holds the lease."""
     triggers = [await harness.trigger(f"t{n}", every_s=60, catch_up="all") for n in range(schedules)]
     stores: list[Store] = [harness.store]
     asleep: list[object] = []
@@ -59,7 +59,7 @@ async def leaders_change(harness: Harness, changes: int, schedules: int, ticks: 
             await harness.store.leader.elect(holder, lease_s=1)
             due = await stores[0].triggers.due_schedules()
             if change % 2:
-                asleep.extend(due)  # stopped before it fires: another one leads
+                asleep.extend(due)  # stopped before it fires; another process becomes the leader
             else:
                 woken, asleep = asleep[:schedules], asleep[schedules:]
                 await asyncio.gather(*(fire(harness.store, plan) for plan in [*woken, *due, *due]))  # type: ignore[arg-type]
@@ -85,7 +85,7 @@ async def test_two_hundred_leaders_change_over_a_hundred_ticks(harness: Harness)
 
 SET_TIME = "update plait_test.clock set at = $1"
 LEASE_S = 0.15
-"""Of the fake clock, which stands still between the steps of a test; the processes look each third of it."""
+"""Seconds of the fake clock, which stands still between the steps of a test. The processes poll three times per lease."""
 
 
 async def begin(module: str, *arguments: str) -> asyncio.subprocess.Process:
@@ -97,7 +97,7 @@ async def begin(module: str, *arguments: str) -> asyncio.subprocess.Process:
 
 @contextlib.asynccontextmanager
 async def processes(module: str, *arguments: str, count: int) -> AsyncIterator[list[asyncio.subprocess.Process]]:
-    """Some processes, and others that are added; none of them outlives the test."""
+    """Start processes. The caller may add more to the list; all are killed after the test."""
     started = [await begin(module, *arguments) for _ in range(count)]
     try:
         yield started
@@ -109,8 +109,8 @@ async def processes(module: str, *arguments: str, count: int) -> AsyncIterator[l
 
 
 async def stop_leaders(harness: Harness, url: str, changes: int, schedules: int, ticks: int) -> None:
-    """F13: real leader processes. The leader is stopped during its work until its term is over, and continues when another one leads,
-    so for a while both do. One of ten is killed -9 and replaced."""
+    """F13: real leader processes. The leader is stopped during its work until its term is over, and continues when another process is the
+    leader, so for a while both act as leaders. One in ten is killed with kill -9 and replaced."""
     triggers = [await harness.trigger(f"t{n}", every_s=60, catch_up="all") for n in range(schedules)]
     seed = random.randrange(10**6)
     print(f"seed {seed}")
@@ -125,7 +125,7 @@ async def stop_leaders(harness: Harness, url: str, changes: int, schedules: int,
                 if change == each - 1:
                     await harness.sql(
                         SET_TIME, START + timedelta(seconds=60 * (tick + 1))
-                    )  # its last moments, with all that is due
+                    )  # the end of its term, when all schedules are due
                 await asyncio.sleep(chance.uniform(0, 0.05))  # sleep: to stop it anywhere in its work
                 killed = chance.random() < 0.1
                 os.kill(leading, signal.SIGKILL if killed else signal.SIGSTOP)
@@ -147,14 +147,14 @@ async def stop_leaders(harness: Harness, url: str, changes: int, schedules: int,
 
 
 async def leader(harness: Harness, *, other_than: int | None) -> int:
-    """The pid of whoever leads, once it is another one."""
-    for tries in range(20_000):  # 100 s at least: a bound for a broken program
+    """The pid of the leader, once it is another process."""
+    for tries in range(20_000):  # at least 100 s, so that a broken program ends
         name = await harness.sql("select holder from plait.leader where expires_at > plait.now()")
         if name and (pid := int(name.split(":")[1])) != other_than:
             return pid
         if name and tries % 100 == 99:
-            await harness.advance(seconds=2 * LEASE_S)  # it had renewed its lease in the moment when it was stopped
-        await asyncio.sleep(0.005)  # sleep: for a process to take the lead
+            await harness.advance(seconds=2 * LEASE_S)  # it had renewed its lease just before it was stopped
+        await asyncio.sleep(0.005)  # sleep: until a process becomes the leader
     raise AssertionError("no process became the leader")
 
 
@@ -176,7 +176,7 @@ async def test_two_hundred_real_leaders_are_stopped_past_their_terms_and_go_on(
 async def test_a_wrong_clock_takes_nothing_over_and_fires_nothing_twice(
     own_harness: Harness, database: TestDatabase
 ) -> None:
-    """F12: a worker and leader whose clock jumps by up to two hours, 20 times, beside those whose clock is right."""
+    """F12: a worker and leader whose clock jumps 20 times by up to two hours, beside processes whose clock is right."""
     harness = own_harness
     await harness.define("hold")
     trigger = await harness.trigger(every_s=1, catch_up="all")

@@ -61,7 +61,7 @@ async def _by_code(harness: Harness, payload: dict[str, Any], kind: dict[str, An
 
 
 async def _in_python(harness: Harness, payload: dict[str, Any], kind: dict[str, Any]) -> None:
-    """As the API, the command line and a command's schedule in code do."""
+    """Check a template as the API, the CLI and a command's schedule in code do."""
     check_template("sync", json.dumps(SCHEMA), payload)
 
 
@@ -87,7 +87,7 @@ async def test_a_template_that_may_match_is_saved(harness: Harness, way: str) ->
 
 
 async def test_a_trigger_that_is_there_stays_when_a_schema_comes_later(harness: Harness) -> None:
-    """A worker declares its triggers at each start, and must be able to."""
+    """A worker declares its triggers at each start, which must not fail."""
     await harness.define("sync")
     await _by_code(harness, {"depth": 1}, {"every_s": 60})
     await harness.define("sync", schema=SCHEMA)

@@ -51,7 +51,7 @@ async def test_every_counts_from_when_it_was_set(harness: Harness) -> None:
 
 
 async def test_the_job_and_the_schedules_progress_are_one_transaction(harness: Harness) -> None:
-    """T82: whatever fails in between, both are there or neither is."""
+    """T82: whatever fails in between, both are stored or neither is."""
     trigger = await harness.trigger(every_s=60)
     await harness.advance(minutes=1)
     [due] = await harness.store.triggers.due_schedules()
@@ -224,7 +224,7 @@ async def test_a_manual_run_does_not_suppress_the_scheduled_one(harness: Harness
 
 
 async def test_a_failed_job_does_not_end_its_schedule(harness: Harness) -> None:
-    """T89: nothing reschedules itself."""
+    """T89: a job does not schedule its successor."""
     await harness.define("add", max_attempts=1)
     trigger = await harness.trigger(every_s=60, overlap="skip")
     worker = await harness.worker()

@@ -29,7 +29,7 @@ def test_a_time_in_the_gap_fires_once_when_it_ends() -> None:
 
 
 def test_a_time_that_comes_twice_fires_the_first_time_only() -> None:
-    """T85: 2030-11-03, 02:00 becomes 01:00 in New York. Also for who asks in between, and in the second pass."""
+    """T85: 2030-11-03, 02:00 becomes 01:00 in New York. Also for callers that ask between the two passes, or in the second."""
     for hour, minute in ((4, 0), (5, 29)):
         after = datetime(2030, 11, 3, hour, minute, tzinfo=UTC)
         assert instants("30 1 * * *", NEW_YORK, after, 2) == ["2030-11-03T05:30", "2030-11-04T06:30"]
@@ -50,7 +50,7 @@ def test_what_runs_every_hour_runs_every_hour_whatever_the_clocks_do() -> None:
     [NEW_YORK, "Europe/London", "Australia/Lord_Howe", "America/Santiago", "UTC"],
 )
 def test_two_years_of_six_forms_of_cron(zone: str) -> None:
-    """F14, some zones of it; `python -m tests.triggers.time_zones` takes them all."""
+    """F14 for some time zones; `python -m tests.triggers.time_zones` tests all."""
     walked, faults = time_zones.check(zone)
     assert faults == []
     assert walked > 2_500
@@ -115,7 +115,7 @@ def test_a_year_of_downtime_is_planned_at_once() -> None:
     timing = Timing(zone=NEW_YORK, anchor=START, cron="* * * * *")
     planned = plan(timing, after=START, now=START + timedelta(days=365), catch_up="one")
     assert planned.fires == (START + timedelta(days=365),)
-    assert planned.missed == 9_999  # counted so far, and no further
+    assert planned.missed == 9_999  # the maximum that is counted
 
 
 def test_a_preview_tells_what_the_clocks_do() -> None:
@@ -132,7 +132,7 @@ def test_a_preview_tells_what_the_clocks_do() -> None:
 
 @pytest.mark.parametrize("cron", ["0 * * * *", "*/15 * * * *", "0 3 * * *", "0 2,3 * * *"])
 def test_a_preview_does_not_claim_a_firing_that_does_not_happen(cron: str) -> None:
-    """03:00 is a time of its own: nothing that fell into the gap is made up for there."""
+    """03:00 is an ordinary instant: times in the gap are not made up for at 03:00."""
     timing = Timing(zone=NEW_YORK, anchor=START, cron=cron)
     at_the_gap = datetime(2030, 3, 10, 7, tzinfo=UTC)
     around = preview(timing, at_the_gap - timedelta(minutes=10), 4)
@@ -156,7 +156,7 @@ def test_a_zone_that_is_none_is_refused(zone: str) -> None:
 
 
 def test_a_preview_ends_fifty_years_ahead() -> None:
-    """Each instant of a leap day is searched for through four years; a hundred of them would be four centuries."""
+    """The search for a leap day covers four years; for a hundred of them it would cover four centuries."""
     timing = Timing(zone="UTC", anchor=datetime(2026, 1, 1, tzinfo=UTC), cron="0 0 29 2 *")
     found = preview(timing, timing.anchor, 100)
     assert len(found) == 12

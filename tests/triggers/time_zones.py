@@ -1,8 +1,8 @@
 """Every time zone, two years, six forms of cron, in virtual time: `python -m tests.triggers.time_zones`.
 
-The instants of each form are computed here a second time, day by day, from the zone alone. The check starts again at each instant, as a
-leader does, with the policy's plan: no instant may be missed or repeated. Fixed times are checked over both years, the form with
-a star over three days around each change of clocks. Zones whose clocks are equal in these two years are checked once.
+The expected instants of each form are computed here independently, day by day, from the zone alone. The check plans again at each instant, as a
+leader does: no instant may be missed or repeated. Fixed times are checked over both years, and the form with a star over three days around each
+clock change. Zones whose clocks are equal in these two years are checked once.
 """
 
 import sys
@@ -32,7 +32,7 @@ def zones() -> list[str]:
 
 
 def check(zone: str) -> tuple[int, list[str]]:
-    """How many instants were walked through, and what is wrong with them."""
+    """Return the number of instants checked, and their errors."""
     walked, faults = 0, []
     for cron, wanted in FIXED.items():
         found = list(walk(Timing(zone=zone, anchor=FIRST, cron=cron)))
@@ -62,7 +62,7 @@ def changes(zone: str) -> list[datetime]:
 
 
 def alike(names: list[str]) -> list[list[str]]:
-    """Zones by what their clocks show, hour by hour around each change and day by day else."""
+    """Group zones whose clocks agree: hour by hour around each change, otherwise day by day."""
     found: dict[tuple[object, ...], list[str]] = {}
     for name in names:
         info = ZoneInfo(name)
@@ -73,7 +73,7 @@ def alike(names: list[str]) -> list[list[str]]:
 
 
 def walk(timing: Timing, start: datetime = FIRST, end: datetime = LAST) -> Iterator[datetime]:
-    """As leaders do: from what is planned next to what is planned next."""
+    """Go from one planned instant to the next, as leaders do."""
     cursor, due = start, next(timing.after(start))
     while due < end:
         planned = plan(timing, after=cursor, now=due, catch_up="all")
@@ -83,7 +83,7 @@ def walk(timing: Timing, start: datetime = FIRST, end: datetime = LAST) -> Itera
 
 
 def expected_instants(zone: str, wanted: Wanted) -> Iterator[datetime]:
-    """Each wanted time of each day, once: the first of two, or the end of the gap that it falls into."""
+    """Each wanted time of each day, once: the first if it occurs twice, or the end of the gap if it is skipped."""
     info = ZoneInfo(zone)
     day = FIRST.date() - timedelta(days=1)
     while day <= LAST.date():

@@ -26,7 +26,7 @@ from plait.testing import Kit
 
 from ..harness import Harness
 
-PAST = "it had not ended when its deadline of {} s had passed"
+PAST = "it did not end within its deadline of {} s"
 
 
 async def assert_failed(handle: Handle[Any], deadline_s: float) -> None:

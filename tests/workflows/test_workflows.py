@@ -229,7 +229,7 @@ async def test_a_job_is_forked_from_a_step_of_its_past(app: Plait, kit: Kit, app
     ]
     ran.clear()
     forked = app.handle(await jobs.fork(handle.id, from_seq=3))
-    with pytest.raises(Exception, match="step 'sleep' of the job is not done"):
+    with pytest.raises(Exception, match="step 'sleep' is not done"):
         await jobs.fork(handle.id, from_seq=5)
     await kit.run_until_idle()
     assert ran == ["b"]

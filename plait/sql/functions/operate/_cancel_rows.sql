@@ -1,4 +1,4 @@
--- _cancel_rows: cancel many live jobs: running ones are asked to stop, the others are final now.
+-- _cancel_rows: cancel many live jobs: running jobs are asked to stop, the others become final.
 --
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested; or as
 --            _cancel_with_grace
@@ -7,7 +7,8 @@
 --   raises   nothing
 --   called   _cancel_remaining, cancel_tree
 --
--- _cancel_remaining passes p_free. cancel_tree, which users call, waits for fan-outs.
+-- _cancel_remaining passes p_free and never waits. cancel_tree, which users call, waits for
+-- fan-outs.
 create or replace function plait._cancel_rows(
   p_now timestamptz, p_jobs uuid[], p_reason text, p_error text, p_free boolean default false,
   out o_canceled uuid[], out o_asked int
@@ -24,7 +25,7 @@ begin
                   from plait.live l
                   where l.job_id = any(p_jobs) and l.cancel_requested is null
                     and l.cancel_by is null
-                  -- a running job may still save its steps
+                  -- NO KEY: a running job can still save its steps
                   order by l.job_id
                   for no key update skip locked);
   v_gently := plait._cancel_with_grace(p_jobs, p_now, p_error);

@@ -6,8 +6,9 @@
 --   called   cancel, _cancel_rows
 --
 -- The worker receives the cancellation with its next round trip, or when the job would wait
--- (await_steps). rescue ends the job after its grace period. A job that only waits for its children
--- after its handler has returned is not asked to stop, and neither is one whose turn has not come.
+-- (await_steps). rescue ends the job after its grace period. A job whose handler has returned and
+-- that only waits for its children is not asked to stop. Neither is a job that still waits for its
+-- turn in a serial nursery.
 create or replace function plait._cancel_with_grace(p_jobs uuid[], p_now timestamptz, p_reason text)
 returns uuid[] language plpgsql set enable_seqscan = off as $$
 declare

@@ -5,8 +5,8 @@
 --   raises   nothing
 --   called   _begin_serial, _cancel_remaining
 --
--- `attempt = 0` is not a sufficient test, because a retry, and a claim that was released before the
--- handler began, also increase `attempt`.
+-- Testing `attempt = 0` is not enough: a retry increases `attempt` too, and so does a claim that
+-- was released before the handler began.
 create or replace function plait._has_started(p_job uuid) returns boolean
 language sql stable as $$
   select exists (

@@ -8,9 +8,9 @@
 --            job holds its dedupe key
 --   called   retry, retry_tree
 --
--- All its attempts are available again. Its steps are dropped (always if its handler has received a
--- cancellation), or kept, except the last one if it failed: its stored error would only be raised
--- again.
+-- All its attempts are available again. With p_drop_steps, or if its handler has received a
+-- cancellation, its steps are dropped. Otherwise they are kept, except a last step that failed: a
+-- replay would only raise its stored error again.
 create or replace function plait._retry(
   p_job plait.jobs, p_now timestamptz, p_run_at timestamptz, p_max_attempts int,
   p_drop_steps boolean
@@ -22,12 +22,12 @@ declare
   v_turn    boolean := exists (
     select from plait.fan_outs f where f.id = p_job.fan_out_id and f.serial);
   v_state   plait.status;
-  v_await   uuid[];   -- jobs that it depends on and that are live again
+  v_await   uuid[];   -- dependencies of this job that are live again
   v_after   uuid;
   v_metered boolean;
   s         plait.steps;
 begin
-  -- After its cancellation a handler may have undone earlier steps: all of them run again.
+  -- After a cancellation, the handler may have undone earlier steps, so all steps run again.
   p_drop_steps := p_drop_steps
     or exists (select from plait.steps c where c.job_id = p_job.id and c.kind = 'cancel');
   select attempt, final into v_attempt, v_final
@@ -40,7 +40,7 @@ begin
       coalesce((select state from plait.live where job_id = p_job.id), v_final, 'queued')
       using errcode = 'PL009';
   end if;
-  -- Its children keep their place; failed ones are retried with the whole workflow.
+  -- Children of a nursery that did not succeed can only be retried with the whole workflow.
   if exists (select from plait.fan_outs f
              where f.parent_id = p_job.id and f.strategy = 'nursery' and f.failed + f.canceled > 0
                and (
@@ -59,8 +59,8 @@ begin
                    where l.job_id = any(p_job.after)
                    order by l.job_id for no key update);
   if cardinality(v_await) > 0 then
-    -- The job waits for dependencies that run again. By retrying it, the operator overrules those
-    -- that have failed.
+    -- The job waits for the dependencies that run again. Dependencies that have failed are ignored,
+    -- because the operator chose to retry this job.
     update plait.fan_outs set
       succeeded = total - cardinality(v_await), failed = 0, canceled = 0, decided_at = null,
       decision = null, decided_ended = null, left_open = null, waited_for = total
@@ -125,10 +125,10 @@ begin
   if p_drop_steps then
     delete from plait.steps where job_id = p_job.id;
     delete from plait.stream_items where job_id = p_job.id;
-    -- a follower sees the new items after the old ones
+    -- last_seq is kept, so a follower receives the new items after the old ones
     update plait.streams set items = 0, bytes = 0, closed = false where job_id = p_job.id;
     delete from plait.follow_ups where job_id = p_job.id;  -- the new run requests them again
-    -- Their outcomes will never be read.
+    -- The outcomes of these nurseries will never be read.
     update plait.fan_outs set decided_at = p_now, decision = 'failed', decided_ended = total
       where parent_id = p_job.id and strategy = 'nursery' and decided_at is null and id <> p_job.id;
     update plait.fan_outs set cancel_due = true

@@ -1,4 +1,4 @@
--- after_restore: void all leases of a restored backup, before anything else runs on it.
+-- after_restore: invalidate all leases in a restored backup. Call it before anything else.
 --
 --   moves    running -> queued, or -> canceled if that was requested
 --   locks    workers in id order, then as _release_running; schedules; the leader's row
@@ -9,13 +9,13 @@
 --
 --   select * from plait.after_restore();
 --
--- The next call of a worker of the old database fails, because its lease is void. Its jobs are
--- queued again, which does not count as an attempt used. Worker ids and the term continue far above
--- any that the old database can have assigned since the backup, so that no old process can be
--- mistaken for a new one. Schedules skip every instant up to p_until, because those jobs may have
--- run since the backup. Browser sessions end.
+-- If a worker of the old database connects, its next call fails, because its lease is invalid. Its
+-- jobs are queued again, which does not count as an attempt used. New worker ids and terms are far
+-- above any that the old database can have assigned since the backup, so an old process is never
+-- mistaken for a new one. Schedules skip every instant up to p_until, because its job may have run
+-- since the backup. All browser sessions and stream tokens are deleted.
 --
--- Stored transaction ids have no meaning on the new server, and are cleared.
+-- The stored transaction id has no meaning on the new server, so it is replaced.
 create or replace function plait.after_restore(
   p_until timestamptz default null, out o_workers int, out o_jobs int, out o_schedules int
 )

@@ -1,4 +1,4 @@
--- cancel: cancel a job. If it is running it is asked to stop; otherwise it becomes final now.
+-- cancel: cancel a job. A running job is asked to stop; any other job becomes final immediately.
 --
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
 --   locks    the job's live row, then as _fan_in
@@ -11,9 +11,8 @@
 --
 -- Returns the job's new status; a final job keeps its status. If a running job succeeds after the
 -- request, the success counts; every other outcome becomes canceled. The leader ends a job whose
--- handler does not stop within the grace period. A started job whose definition has a cancel grace
--- (_cancel_with_grace) is asked to stop even if it is not running, so that its handler can clean
--- up.
+-- handler does not stop within the grace period. If the definition has `cancel_grace_s`, a started
+-- job is asked to stop even if it is not running, so that its handler can clean up.
 create or replace function plait.cancel(
   p_job uuid, p_tenant uuid default null, p_reason text default null
 ) returns text

@@ -5,17 +5,17 @@
 --   raises   PL008 when the caller has no such job
 --   called   plait.store.jobs.cancel_tree, users
 --
---   p_job      id of the root, or of any job
+--   p_job      id of any job of the workflow
 --   p_reason   stored as each job's error
 --
 --   select * from plait.cancel_tree(:'job');
 --
--- Returns how many jobs were canceled, how many running ones were asked to stop, and in o_left how
--- many rows other transactions hold. Call it again until o_left is 0.
+-- Returns how many jobs were canceled and how many were asked to stop. o_left is the number of jobs
+-- whose rows other transactions hold. Call it again until o_left is 0.
 --
--- It lists live jobs that are not asked to stop yet, repeatedly, until there are none. A job that
--- fans out locks its own row, and may not fan out once it is asked to stop. So when its row is
--- locked here, either its children exist already, or they never will.
+-- It repeatedly lists the live jobs that were not asked to stop yet, until there are none. A job
+-- that fans out locks its own row, and it cannot fan out after it was asked to stop. So when its
+-- row is locked here, either its children exist already or they will never be created.
 create or replace function plait.cancel_tree(
   p_job uuid, p_tenant uuid default null, p_reason text default null, out o_canceled int,
   out o_asked int, out o_left int

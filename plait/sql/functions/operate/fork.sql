@@ -1,23 +1,22 @@
--- fork: create a job with another one's payload and the steps that it completed so far.
+-- fork: create a job with another job's payload and the steps that it completed before p_from.
 --
 --   moves    nothing -> queued
 --   locks    the source's row and its root's FOR KEY SHARE, so that retention skips them; the
 --            tenant's row if it has a quota
---   raises   PL001 for a step before which not all steps are done, PL005 quota exceeded, PL007
---            inactive definition, PL008 no such job
+--   raises   PL001 if a step before p_from is not done, PL005 quota exceeded, PL007 inactive
+--            definition, PL008 no such job
 --   called   plait.store.jobs.fork, users
 --
 --   p_from   number (seq) of the first step to run again
 --
 --   select plait.fork(:'failed_job');
 --
--- It is meant for debugging. Steps before p_from are kept; that step and all later ones run again.
+-- Use it for debugging. Steps before p_from are kept; step p_from and all later steps run again.
 -- Returns the new job's id. Fan-outs among the kept steps still belong to the old job, and so do
 -- their children, spawned jobs and follow-ups: the new job neither waits for them nor creates them
 -- again.
 --
--- The new job's first attempt is one that never ran, so that the worker that claims it reads its
--- steps.
+-- The new job gets an attempt that never ran, so that the worker that claims it reads its steps.
 create or replace function plait.fork(p_job uuid, p_tenant uuid default null, p_from int default 1)
 returns uuid language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
@@ -39,14 +38,14 @@ begin
   from plait.steps s
   left join plait.fan_outs f on f.id = s.fan_out_id
   where s.job_id = p_job and s.seq < p_from
-    -- for a node job, the decision is enough
+    -- a node job's step counts as done once its fan-out is decided
     and (
       not s.done and (f.on_timeout is null or f.decided_at is null)
       or s.due_at > v_now and s.kind = 'sleep' or s.fan_out_id is not null and f.decided_at is null)
   order by s.seq limit 1;
   if found then
-    raise exception 'step % of the job is not done: fork from an earlier one', quote_literal(v_open)
-      using errcode = 'PL001';
+    raise exception 'step % is not done: fork from this step or an earlier one',
+      quote_literal(v_open) using errcode = 'PL001';
   end if;
   v_metered := exists (select from plait.tenants where id = v_tenant and max_queued is not null);
   if v_metered then

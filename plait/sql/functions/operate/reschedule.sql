@@ -1,4 +1,4 @@
--- reschedule: change a job's start time or maximum number of attempts; retries a final job.
+-- reschedule: change a job's start time or maximum number of attempts. A final job is retried.
 --
 --   moves    scheduled | queued -> scheduled | queued; failed | dead_letter | canceled | skipped as
 --            retry
@@ -7,7 +7,8 @@
 --   called   plait.store.jobs.reschedule, users
 --
 --   p_run_at         start time. Default: unchanged
---   p_max_attempts   maximum number of attempts; must be more than it has used. Default: unchanged
+--   p_max_attempts   maximum number of attempts; must be more than the attempts used. Default:
+--                    unchanged
 --
 --   select plait.reschedule(:'job', p_run_at => plait.now() + interval '1 hour');
 create or replace function plait.reschedule(
@@ -40,8 +41,8 @@ begin
     raise exception 'a % job cannot be rescheduled', v_live.state using errcode = 'PL009';
   end if;
   if p_max_attempts <= v_live.failed_attempts then
-    raise exception 'this job has used % attempts: max_attempts must be greater',
-      v_live.failed_attempts using errcode = 'PL001';
+    raise exception 'max_attempts must be more than the % attempts that the job has used, got %',
+      v_live.failed_attempts, p_max_attempts using errcode = 'PL001';
   end if;
   v_now := plait.now();  -- this call may have waited for the lock
   v_state := case when p_run_at > v_now then 'scheduled'

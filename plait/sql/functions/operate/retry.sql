@@ -10,11 +10,11 @@
 --
 --   p_run_at         start time. Default: now
 --   p_max_attempts   maximum number of attempts. Default: the job's own
---   p_steps          `keep` or `drop` the checkpoints of a durable job
+--   p_steps          `keep` or `drop`: what to do with the checkpoints of a durable job
 --
 --   select plait.retry(:'failed_job');
 --
--- `attempt` continues to grow; `failed_attempts` is reset to 0. Returns the job's status.
+-- `attempt` is never reset; `failed_attempts` is reset to 0. Returns the job's new status.
 create or replace function plait.retry(
   p_job uuid, p_tenant uuid default null, p_run_at timestamptz default null,
   p_max_attempts int default null, p_steps text default 'keep'

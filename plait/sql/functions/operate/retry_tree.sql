@@ -1,4 +1,4 @@
--- retry_tree: run the failed jobs of a workflow again, from the root down. Successes are kept.
+-- retry_tree: run the failed jobs of a workflow again, from the root down. Results are kept.
 --
 --   moves    failed | dead_letter | canceled -> queued
 --   locks    the root's row and those of failed jobs; all fan-outs of the workflow, deepest first;
@@ -11,9 +11,9 @@
 --
 --   select plait.retry_tree(:'failed_job');
 --
--- Returns how many jobs run again. If a job's last step is a fan-out or nursery that failed, it is
--- opened again, and so are the job's own nursery and nurseries that an error interrupted. Their
--- children that did not succeed run again; the results of the others are kept. Streamed fan-outs
+-- Returns how many jobs run again. If a job's last step is a failed fan-out or nursery, that is
+-- reopened. The job's own nursery and nurseries that an error interrupted are reopened too.
+-- Children that did not succeed run again; the results of the others are kept. Streamed fan-outs
 -- start from scratch, because the handler has read the order in which their children ended.
 create or replace function plait.retry_tree(p_job uuid, p_tenant uuid default null) returns int
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$

@@ -5,9 +5,9 @@
 --   raises   nothing
 --   called   changes, _job_nodes, job_tree, list_children
 --
--- The same number as in plait.job. p_live: the attempt in the job's live row; null: it is final.
--- p_last: its last attempt. For jobs that were started at most once, which are most jobs, nothing
--- is read.
+-- The number equals attempts_used in plait.job. p_live: the attempt in the job's live row; null if
+-- the job is final. p_last: the job's last attempt. Most jobs have at most one attempt, and for
+-- these no table is read.
 create or replace function plait._attempts_used(p_job uuid, p_live int, p_last plait.attempts)
 returns int language sql stable as $$
   select case when p_live = 0 then 0

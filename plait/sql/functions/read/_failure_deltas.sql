@@ -1,13 +1,13 @@
--- _failure_deltas: the failures of these jobs that differ from the log: new, retried, deleted.
+-- _failure_deltas: how the failures of these jobs differ from the log: new, retried, deleted.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   count_failures, failure_group, failure_history, failure_workers, failures, overview
 --
--- failures: 1 for a failure that is not in the log, 0 for one whose job was retried since, -1 for
--- one whose job was deleted. jobs: the change in the number of failed jobs. A job that did not
--- change returns no rows, so a job may be passed more often than necessary.
+-- failures: 1 for a failure that is not in the log, 0 if the job was retried since, -1 if the job
+-- was deleted. jobs: the change in the number of failed jobs. A job without changes has no rows, so
+-- a caller may pass a job more than once.
 create or replace function plait._failure_deltas(p_jobs uuid[])
 returns table (
   tenant_id uuid, definition text, fingerprint text, status plait.status, finished_at timestamptz,

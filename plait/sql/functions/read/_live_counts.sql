@@ -1,12 +1,12 @@
--- _live_counts: live jobs by tenant, queue and state: counted now if few, otherwise by the leader.
+-- _live_counts: live jobs by tenant, queue and state: exact if few, else the leader's last counts.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   list_queues, list_tenants, metrics, overview, tenant_load, usage
 --
--- If there is no recent count (no leader runs), it counts now, however long that takes: a slow
--- answer is better than a wrong one.
+-- If the leader's counts are more than a minute old (no leader runs), the rows are counted here,
+-- however long that takes: a slow answer is better than a wrong one.
 create or replace function plait._live_counts(p_tenant uuid)
 returns table (
   tenant_id uuid, queue text, state plait.status, jobs bigint, oldest timestamptz, at timestamptz)

@@ -1,4 +1,4 @@
--- _payload_matches: whether a payload has these values under these keys.
+-- _payload_matches: whether a payload contains these keys with these values.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,12 +1,12 @@
--- _payload_value: a payload's value under a key or path (`order.customer`), as text; null: none.
+-- _payload_value: the value of a payload's key or path (`order.customer`) as text, or null.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   _payload_matches, _store_search_values
 --
--- A top-level key with this name takes precedence over a path. A value that text can't hold
--- (\u0000, a lone surrogate) is null.
+-- A top-level key with this name takes precedence over a path. A value that Postgres text can't
+-- store (\u0000, a lone surrogate) is returned as null.
 create or replace function plait._payload_value(p_payload json, p_key text) returns text
 language plpgsql immutable as $$
 begin

@@ -1,12 +1,13 @@
--- _uncounted_failures: the jobs whose failures changed since the last count; null: too many.
+-- _uncounted_failures: jobs whose failures changed since the last count; null if too many.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   failure_group, failure_history, failure_workers, failures, overview, search_jobs
 --
--- Readers add the changes of these jobs to the counts (_failure_deltas) and are exact as of now.
--- If the leader is more than p_most changes behind, they return its counts, as of its last count.
+-- Readers add the changes of these jobs (_failure_deltas) to the leader's counts, so the sum is
+-- exact as of now. If the leader is more than p_most changes behind, readers return its last
+-- counts.
 create or replace function plait._uncounted_failures(p_tenant uuid, p_most int default 2000)
 returns uuid[]
 language plpgsql stable as $$

@@ -12,7 +12,7 @@
 --   select definition, jobs, failed, run_p95_s from plait.analytics();
 --
 -- Reads at most the newest p_scan jobs; `complete` is true if these are all jobs in the range.
--- wait_…: from the enqueue to the first start. run_…: the run time of the last attempt.
+-- wait_…: from the enqueue to the first start. run_…: the total run time of all attempts of a job.
 create or replace function plait.analytics(
   p_tenant uuid default null, p_from timestamptz default null, p_to timestamptz default null,
   p_scan int default 10000

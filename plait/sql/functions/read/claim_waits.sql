@@ -1,13 +1,13 @@
--- claim_waits: how long jobs had waited, since they were enqueued or due, at their first claim.
+-- claim_waits: how long jobs waited from their enqueue or due time to their first claim.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   plait.store.metrics.claim_waits
 --
--- A worker calls it for a few of the jobs that it has just claimed, at most once a second, because
--- claims do not store waiting times. Later attempts and jobs with dependencies are left out: they
--- have waited for other things too.
+-- Claims do not store waiting times, so a worker calls this function at most once a second for a
+-- few of the jobs that it has just claimed. Later attempts and jobs with dependencies are left out,
+-- because they do not wait only for a worker.
 create or replace function plait.claim_waits(p_jobs uuid[])
 returns table (queue text, waited_s float8) language sql stable security definer
 set search_path = plait, pg_temp as $$

@@ -36,7 +36,7 @@ begin
                         j.max_attempts, coalesce(j.error, j.reason, '?'));
       end if;
       if v_leaderless then
-        return query select 'no_leader', 'there is no leader, so no job that is due becomes queued';
+        return query select 'no_leader', 'there is no leader to queue it when it is due';
       end if;
     when 'running' then
       return query
@@ -78,7 +78,7 @@ begin
                              where f.id = substr(j.wait_on, 9)::uuid),
                             'it waits for a fan-out that does not exist')
                  when j.wait_on = 'several' then
-                   (select format('it waits for the first of %s: %s', count(*),
+                   (select format('it waits for the first of %s steps: %s', count(*),
                                   string_agg(distinct case when s.kind = 'join' then 'its children'
                                                            when s.kind = 'fan_out' then 'a fan-out'
                                                            when s.kind = 'timer' then 'a timeout'
@@ -91,7 +91,7 @@ begin
                  else 'it waits for one of its steps' end;
       if v_leaderless and j.wake_at is not null then
         return query
-          select 'no_leader', 'there is no leader, so its wait does not end when it is due';
+          select 'no_leader', 'there is no leader to resume it when its wait is due';
       end if;
       return;
     when 'queued' then
@@ -99,7 +99,7 @@ begin
     else
       return query
         select j.status::text,
-               concat_ws(': ', format('it ended as %s', j.status), j.reason, j.error);
+               concat_ws(': ', format('it is %s', j.status), j.reason, j.error);
       return;
   end case;
 
@@ -142,13 +142,13 @@ begin
   elsif j.reason = 'build_gone' then
     return query
       select 'build_gone',
-             coalesce(j.error, 'no worker of its build is left: any worker may run it');
+             coalesce(j.error, 'its build has no workers left: any worker may run it');
   end if;
   if j.node is not null
      and not exists (select from plait.workers w where w.state = 'alive' and w.node = j.node) then
     return query
       select 'node_away',
-             format('it is for node %s, which is %s', j.node,
+             format('it must run on node %s, which is %s', j.node,
                     coalesce((select case when n.state = 'left' then 'gone' else 'lost' end
                               from plait.nodes n
                               where n.name = j.node),
@@ -157,22 +157,22 @@ begin
   if j.lane in ('leader', 'suspect:leader') then
     select * into v_leader from plait.get_leader();
     if v_leader.holder is null then
-      return query select 'no_leader', 'it is for the leader, and there is no leader';
+      return query select 'no_leader', 'it must run on the leader, but there is no leader';
     elsif not exists (select from plait.workers w
                       where w.state = 'alive' and w.holder = v_leader.holder
                         and j.queue = any(w.queues) and j.definition = any(w.definitions)) then
       return query
         select 'leader_runs_no_such_job',
                format(
-                 'it is for the leader, and the leader %s does not run such jobs: it has no worker, or serves '
-                 'another application or other queues',
+                 'it must run on the leader, but the leader %s has no worker that serves its queue and has its '
+                 'definition',
                  v_leader.holder);
     end if;
     if d.on_node is not null
        and not exists (select from plait.steps s where s.job_id = j.id and s.name = 'nodes') then
       return query
         select 'nodes_not_asked',
-               format('the leader starts its parts when there are enough nodes for a quorum of %s',
+               format('the leader starts it on the nodes once there are enough for a quorum of %s',
                       d.quorum);
     end if;
   end if;
@@ -218,7 +218,7 @@ begin
     if v_n >= d.max_running then
       return query
         select 'definition_full',
-               format('%s of at most %s jobs of %s run', v_n, d.max_running, j.definition);
+               format('definition %s runs %s of at most %s jobs', j.definition, v_n, d.max_running);
     end if;
   end if;
   if j.limit_key is not null and d.key_max_running is not null then
@@ -229,33 +229,33 @@ begin
     if v_n >= d.key_max_running then
       return query
         select 'key_full',
-               format('%s of at most %s jobs with key %s run', v_n, d.key_max_running, j.limit_key);
+               format('key %s runs %s of at most %s jobs', j.limit_key, v_n, d.key_max_running);
     end if;
   end if;
   if q.rate_count is not null then
     v_n := plait._rate_tokens('queue ' || j.queue, q.rate_count, q.rate_period_s, v_now);
     return query
       select 'rate_limited',
-             format('rate limit: queue %s starts at most %s jobs in %s s; %s may start now',
+             format('rate limit: queue %s starts at most %s jobs per %s s; %s may start now',
                     j.queue, q.rate_count, q.rate_period_s, v_n);
   end if;
   if d.rate_count is not null then
     return query
       select 'rate_limited',
-             format('rate limit: at most %s jobs of %s start in %s s', d.rate_count, j.definition,
-                    d.rate_period_s);
+             format('rate limit: definition %s starts at most %s jobs per %s s', j.definition,
+                    d.rate_count, d.rate_period_s);
   end if;
   if j.limit_key is not null and d.key_rate_count is not null then
     return query
       select 'rate_limited',
-             format('rate limit: at most %s jobs of %s with the key %s start in %s s',
-                    d.key_rate_count, j.definition, j.limit_key, d.key_rate_period_s);
+             format('rate limit: definition %s starts at most %s jobs with key %s per %s s',
+                    j.definition, d.key_rate_count, j.limit_key, d.key_rate_period_s);
   end if;
   if j.lane like 'suspect%' then
     return query
       select 'suspect',
              format(
-               'its worker was lost more than once while it ran. It is one of %s queued suspects of a group, and waits for a worker that runs no suspects of another group',
+               'its worker was lost more than once while it ran. It is one of %s queued suspects in its group and waits for a worker that runs no suspects of other groups',
                (select count(*)
                 from plait.live l
                 where l.queue = j.queue and l.lane = j.lane and l.lane <> '' and l.state = 'queued'
@@ -274,6 +274,6 @@ begin
              format('%s%s jobs of its tenant are ahead of it', v_ahead,
                     case when v_ahead = 10000 then ' or more' else '' end);
   else
-    return query select 'next', 'it is the next of its tenant';
+    return query select 'next', 'it is the next job of its tenant';
   end if;
 end $$;

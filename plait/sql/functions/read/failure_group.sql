@@ -10,8 +10,8 @@
 --
 --   select tenant, status, jobs from plait.failure_group('send_mail', :'fingerprint');
 --
--- The columns are those of failures. failures: the number of failures of all jobs that are kept,
--- including jobs that were retried since.
+-- The columns are the same as in plait.failures(). failures: the number of failures of all jobs
+-- that are kept, including jobs that were retried since.
 create or replace function plait.failure_group(
   p_definition text, p_fingerprint text, p_tenant uuid default null, p_all boolean default false
 ) returns table (

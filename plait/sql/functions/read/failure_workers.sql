@@ -1,4 +1,4 @@
--- failure_workers: the workers on which the newest failures with an error of a definition occurred.
+-- failure_workers: the workers on which the newest failures with this error occurred.
 --
 --   moves    nothing
 --   locks    nothing
@@ -12,7 +12,7 @@
 --   select host, failures from plait.failure_workers('send_mail', :'fingerprint');
 --
 -- Reads the newest p_scan failures. A row without a worker counts jobs that failed before a worker
--- claimed them, or while they waited. all_failures: how many failures were read.
+-- claimed them or while they waited. all_failures: the number of failures read.
 create or replace function plait.failure_workers(
   p_definition text, p_fingerprint text, p_tenant uuid default null, p_all boolean default false,
   p_scan int default 1000

@@ -13,12 +13,12 @@
 --   select definition, error, jobs, as_of from plait.failures();
 --
 -- jobs: the number of jobs whose status is failed or dead_letter now; jobs that were retried or
--- deleted since are not counted. recent: the number of failures since `since`, the start of
--- p_from's hour, including those of jobs that were retried since. first_at, last_at, last_job: the
--- first and last failure of all jobs that are kept. With p_from, only errors that occurred since
--- then are listed; without it all are, and recent covers 24 hours. Each row has the totals of all
--- errors, including those beyond p_limit; if there are no errors, one row has only the totals.
--- as_of: everything that was committed by then is counted; null: nothing has been counted yet.
+-- deleted since are not counted. recent: the number of failures since `since`, including failures
+-- of jobs that were retried since. `since` is the start of p_from's hour; without p_from, of the
+-- hour 24 hours ago. first_at, last_at, last_job: the first and last failure of all jobs that are
+-- kept. Each row has the totals of all errors, including errors beyond p_limit. If there are no
+-- errors, one row has only the totals. as_of: everything that was committed by then is counted;
+-- null: nothing has been counted yet.
 create or replace function plait.failures(
   p_tenant uuid default null, p_all boolean default false, p_from timestamptz default null,
   p_statuses text[] default null, p_limit int default 50, p_order text default 'jobs'

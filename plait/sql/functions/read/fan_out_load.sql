@@ -12,8 +12,8 @@
 --
 --   select * from plait.fan_out_load(:'job');
 --
--- running: how many children ran at any time within the interval. Only the fan-out's first 20,000
--- children count, so that the call stays fast.
+-- running: how many children ran at any time within the interval. Ended attempts are read only for
+-- the fan-out's first 20,000 children, so that the call stays fast.
 create or replace function plait.fan_out_load(
   p_job uuid, p_fan_out uuid default null, p_tenant uuid default null, p_all boolean default false,
   p_start timestamptz default null, p_end timestamptz default null, p_parts int default 100

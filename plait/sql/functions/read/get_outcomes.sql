@@ -1,4 +1,4 @@
--- get_outcomes: the outcomes of those given jobs that are final, for a waiting handle.
+-- get_outcomes: the outcomes of the given jobs that are final, for handles that wait.
 --
 --   moves    nothing
 --   locks    nothing
@@ -13,8 +13,8 @@ set enable_seqscan = off as $$
 #variable_conflict use_column
 declare v_tenants uuid[];
 begin
-  -- Separate from the lookup: a join would reject a foreign tenant only if the job exists, and so
-  -- reveal that it exists.
+  -- This check is separate from the lookup. A join would reject a foreign tenant only if the job
+  -- exists, which would reveal that it exists.
   select array_agg(plait._tenant(u.tenant_id) order by u.n) into v_tenants
     from unnest(p_jobs, p_tenants) with ordinality u(id, tenant_id, n);
   return query

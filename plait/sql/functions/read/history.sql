@@ -6,7 +6,7 @@
 --   called   plait.store.statistics.history, users
 --
 --   p_from   start of the time range. Default: an hour ago
---   p_step   length of an interval, at least a minute
+--   p_step   length of an interval: one minute to 366 days
 --
 --   select at, succeeded, failed from plait.history(p_step => '10 minutes');
 create or replace function plait.history(
@@ -23,10 +23,11 @@ declare
 begin
   if p_step is null or p_step not between interval '1 minute' and interval '366 days'
      or (plait.now() - v_from) / 2000 > p_step / 1 then
-    raise exception 'a history must have at most 2,000 points, of a minute each or more'
+    raise exception 'a history must have at most 2,000 intervals, of one minute to 366 days each'
       using errcode = 'PL001';
   end if;
-  p_step := make_interval(secs => extract(epoch from p_step)::float8);  -- date_bin: no months
+  -- date_bin accepts no months
+  p_step := make_interval(secs => extract(epoch from p_step)::float8);
   return query
     select date_bin(p_step, m.minute, 'epoch'), sum(m.enqueued)::bigint, sum(m.succeeded)::bigint,
            sum(m.failed)::bigint, sum(m.dead_letter)::bigint, sum(m.canceled)::bigint,

@@ -7,8 +7,8 @@
 --
 --   select plait.job_history(:'job');
 --
--- It has the job's arguments and steps, and the outcomes of its children and dependencies. `format`
--- is 1. Children of a fan-out are listed in the order in which the handler reads them. Large
+-- It contains the job's payload and steps, and the outcomes of its children and dependencies.
+-- `format` is 1. The children of a fan-out are in the order in which the handler reads them. Large
 -- results are references to artifacts.
 create or replace function plait.job_history(
   p_job uuid, p_tenant uuid default null, p_all boolean default false

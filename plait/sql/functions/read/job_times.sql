@@ -8,8 +8,8 @@
 --   select * from plait.job_times(:'failed_job');
 --
 -- total_s: from the job's first start to its end, or until now. own_s: how long its handler ran, in
--- all attempts. waiting_s: the rest, in which the job was suspended, in backoff or queued again. A
--- job that has not started has no row.
+-- all attempts. waiting_s: the difference, in which the job was suspended, in backoff or queued
+-- again. A job that has not started has no row.
 create or replace function plait.job_times(
   p_job uuid, p_tenant uuid default null, p_all boolean default false
 ) returns table (total_s float8, own_s float8, waiting_s float8)

@@ -1,4 +1,4 @@
--- job_tree: a job's whole workflow in pages: the root first, then by fan-out and index.
+-- job_tree: all jobs of a workflow, in pages: the root first, then by fan-out and index.
 --
 --   moves    nothing
 --   locks    nothing
@@ -12,8 +12,8 @@
 --
 --   select depth, definition, status from plait.job_tree(:'job');
 --
--- attempt: attempts used. own_s: how long its handler ran, in all attempts. total_s: from its first
--- start to its end, including its children.
+-- attempt: attempts used. own_s: how long the job's handler ran, in all attempts. total_s: from the
+-- job's first start to its end, including its children.
 create or replace function plait.job_tree(
   p_job uuid, p_tenant uuid default null, p_all boolean default false,
   p_after_fan_out uuid default null, p_after_index int default null, p_limit int default 10000

@@ -1,4 +1,4 @@
--- latency: how long jobs waited for their start, and how long they ran, over time, from a sample.
+-- latency: how long a sample of jobs waited to start, and how long they ran, over time.
 --
 --   moves    nothing
 --   locks    nothing
@@ -6,14 +6,14 @@
 --   called   plait.store.statistics.latency, users
 --
 --   p_from   start of the time range. Default: an hour ago
---   p_step   length of an interval, at least a minute
+--   p_step   length of an interval: one minute to 366 days
 --
 --   select at, wait_p95, run_p95 from plait.latency(p_step => '10 minutes');
 --
--- Only the newest 100 jobs in each interval are read. A job waits from when it was due until its
--- first start; its run time is that of its last attempt.
+-- Only the newest 100 jobs of each interval are read. A job waits from its due time until its first
+-- claim. Its run time is that of its last attempt.
 --
--- It needs no data of its own, so it adds no cost to jobs.
+-- All data is stored anyway, so this adds no cost to jobs.
 create or replace function plait.latency(
   p_tenant uuid default null, p_all boolean default false, p_from timestamptz default null,
   p_step interval default '1 minute'
@@ -29,10 +29,11 @@ declare
 begin
   if p_step is null or p_step not between interval '1 minute' and interval '366 days'
      or (plait.now() - v_from) / 200 > p_step / 1 then
-    raise exception 'a latency series must have at most 200 points, of a minute each or more'
+    raise exception 'latency must have at most 200 intervals, of one minute to 366 days each'
       using errcode = 'PL001';
   end if;
-  p_step := make_interval(secs => extract(epoch from p_step)::float8);  -- date_bin: no months
+  -- date_bin accepts no months
+  p_step := make_interval(secs => extract(epoch from p_step)::float8);
   return query
     select s.at, count(*), percentile_cont(0.5) within group (order by s.wait),
            percentile_cont(0.95) within group (order by s.wait),

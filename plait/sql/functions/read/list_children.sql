@@ -1,4 +1,4 @@
--- list_children: the children of one fan-out from an index on, with their attempts, for a timeline.
+-- list_children: the children of a fan-out, from an index on, with their attempts, for a timeline.
 --
 --   moves    nothing
 --   locks    nothing
@@ -10,8 +10,8 @@
 --
 --   select id, status from plait.list_children(:'job');
 --
--- run_at: if the child is not final, when it is due, or since when it has been in its state.
--- fan_outs: the number of its own fan-outs. attempt: attempts used. attempts: the last hundred, as
+-- run_at: for a live child, when it is due or when it entered its current state. fan_outs: the
+-- number of fan-outs of the child. attempt: attempts used. attempts: the last 100 attempts, as
 -- JSON. An attempt that never ran (canceled, or an operator's retry) has no claimed_at.
 create or replace function plait.list_children(
   p_job uuid, p_fan_out uuid default null, p_tenant uuid default null, p_all boolean default false,

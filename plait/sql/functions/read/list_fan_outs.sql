@@ -7,7 +7,7 @@
 --
 --   select id, strategy, total, succeeded, failed from plait.list_fan_outs(:'job');
 --
--- Children that none of the columns counts are queued.
+-- Children that are not counted in any column are queued.
 create or replace function plait.list_fan_outs(
   p_job uuid, p_tenant uuid default null, p_all boolean default false, p_limit int default 100
 ) returns table (id uuid, strategy text, total int, needed int, succeeded int, failed int,

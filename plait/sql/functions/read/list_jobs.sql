@@ -10,14 +10,14 @@
 --   p_definition       only jobs of this definition
 --   p_correlation_id   only jobs with this correlation id
 --   p_parent           only children of this job
---   p_root             only descendants of this job
+--   p_root             only descendants of this root job
 --   p_fan_out          only children of this fan-out
---   p_has_children     only jobs with children, or only those without
+--   p_has_children     true: only jobs with children; false: only jobs without children
 --
 --   select id, definition, status from plait.list_jobs(p_statuses => '{failed,dead_letter}');
 --
--- Reads a bounded number of rows, like search_jobs, but does not return where the search stopped.
--- Use search_jobs to page through rare matches.
+-- Like search_jobs, it reads a bounded number of rows, but it does not return where the search
+-- stopped. Use search_jobs to page through rare matches.
 create or replace function plait.list_jobs(
   p_tenant uuid default null, p_all boolean default false, p_statuses text[] default null,
   p_queue text default null, p_definition text default null, p_correlation_id text default null,

@@ -1,4 +1,4 @@
--- metrics: the numbers of the whole installation, for monitoring. Never counts history (T113).
+-- metrics: metrics of the whole installation, for monitoring. Never counts the history (T113).
 --
 --   moves    nothing
 --   locks    nothing
@@ -7,10 +7,10 @@
 --
 -- A row is (metric, two labels, value). Live jobs come from _live_counts, outcomes from the
 -- leader's counts for each minute; neither adds work to a job. The p_top tenants and queues with
--- the most jobs have rows of their own; the others share the row '*', so that the number of series
--- stays bounded (T97). p_since: the metric `minutes` has the counts from that minute on, and
--- `closed` has those from `closed_to` on. Minutes before `closed_to` are final, so a caller that
--- continues from there misses nothing and counts nothing twice.
+-- the most jobs have their own rows; all others share the row '*', so that the number of series
+-- stays bounded (T97). The metric `minutes` has the counts since p_since, and `closed` has the
+-- counts since `closed_to`. Minutes before `closed_to` are final, so a caller that continues from
+-- there misses nothing and counts nothing twice.
 create or replace function plait.metrics(p_since timestamptz default null, p_top int default 50)
 returns table (metric text, label text, status text, value float8)
 language plpgsql stable security definer set search_path = plait, pg_temp as $$

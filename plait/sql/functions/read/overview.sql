@@ -1,4 +1,4 @@
--- overview: counts of a tenant's jobs, or of all: live by state, failures, running workflows.
+-- overview: counts for one or all tenants: live jobs by state, failures, running workflows.
 --
 --   moves    nothing
 --   locks    nothing
@@ -8,8 +8,8 @@
 --   select o_queued, o_running, o_dead_letter from plait.overview();
 --
 -- It never counts the whole history (T113). Failures come from the leader's counts, as of
--- o_failures_at (see failures). Jobs that wait for a fan-out are counted up to 2,000, which means
--- "2,000 or more".
+-- o_failures_at (see failures). At most 2,000 jobs that wait for a fan-out are counted, so 2,000
+-- means "2,000 or more".
 create or replace function plait.overview(
   p_tenant uuid default null, p_all boolean default false,
   out o_at timestamptz, out o_scheduled bigint, out o_queued bigint, out o_running bigint,

@@ -11,11 +11,11 @@
 --   p_definition       only jobs of this definition
 --   p_correlation_id   only jobs with this correlation id
 --   p_parent           only children of this job
---   p_root             only descendants of this job
+--   p_root             only descendants of this root job
 --   p_fan_out          only children of this fan-out
---   p_has_children     only jobs with children, or only those without
+--   p_has_children     true: only jobs with children; false: only jobs without children
 --   p_source           only jobs with this source: `manual`, `event`, `schedule` or `system`
---   p_worker           only jobs that the worker with this id runs
+--   p_worker           only jobs that this worker runs, or whose last attempt it ran
 --   p_created_after    only jobs that were created after this time
 --   p_created_before   only jobs that were created before this time
 --   p_search           only jobs with this text in their definition, correlation id or dedupe key,
@@ -23,18 +23,18 @@
 --   p_payload          only jobs whose payload has these keys and values
 --   p_offset           rows to skip
 --   p_scan             maximum number of rows to read, 100 to 100,000
---   p_error            only failed jobs with this fingerprint of their error (failures): from the
---                      leader's log of failures, and the jobs that are not in it yet
+--   p_error            only failed jobs whose error has this fingerprint (failures)
 --
 --   select (job).id, (job).status, stopped
 --     from plait.search_jobs(p_definition => 'send_mail', p_payload => '{"to": "a@b.example"}');
 --
 -- To read the next page, pass the last id as p_before: no row is skipped or shown twice (T112). A
--- search that no index serves reads the newest rows, at most p_scan of them (fewer if each row's
--- payload or status must be read). If it stopped there, the last row has no job but `stopped`: pass
--- that as p_before to continue. Fast filters: a workflow, a correlation id, a search key that the
--- definition declares, unfinished jobs, failed jobs. The index of a search key has only jobs that
--- were created after it was declared; earlier jobs are found by reading rows.
+-- search that no index supports reads the newest rows, at most p_scan of them (fewer if it must
+-- read the payload or status of each row). If it stops at that limit, the last row has no job but
+-- `stopped`: pass that as p_before to continue. Fast filters: a workflow, a correlation id, a
+-- search key that the definition declares, unfinished jobs, failed jobs. A search key's index
+-- contains only jobs that were created after the key was declared; earlier jobs are found by
+-- reading rows.
 create or replace function plait.search_jobs(
   p_tenant uuid default null, p_all boolean default false, p_statuses text[] default null,
   p_queue text default null, p_definition text default null, p_source text default null,
@@ -82,7 +82,7 @@ begin
   if p_error is not null and v_statuses is null then
     v_statuses := '{failed,dead_letter}';
   end if;
-  -- An id may be up to a day off its row's time, and comes from the real clock.
+  -- Ids come from the real clock and may differ from the row's time by up to a day.
   if p_created_before is not null then
     v_before := least(
       v_before,

@@ -1,4 +1,4 @@
--- tenant_load: each tenant's load: live jobs, recent outcomes, share of the running jobs.
+-- tenant_load: the load of each tenant: live jobs, recent outcomes, share of the running jobs.
 --
 --   moves    nothing
 --   locks    nothing
@@ -10,10 +10,10 @@
 --   select tenant_id, queued, share, fair_share, noisy from plait.tenant_load();
 --
 -- failure_rate: the share of attempts since p_from that failed. fair_share: the tenant's weight
--- relative to all tenants that have jobs to run now. share: its share of all running jobs. `noisy`
--- lists why other tenants may be affected: slots (more than twice its fair share while others
--- wait), backlog (more than half of a long queue that others use), failures (more than half of its
--- attempts fail and are retried).
+-- divided by the weights of all tenants that have queued or running jobs. share: its share of all
+-- running jobs. `noisy` lists why other tenants may be affected: slots (it has more than twice its
+-- fair share while others wait), backlog (it has more than 1,000 queued jobs and more than all
+-- others together), failures (more than half of its attempts fail).
 create or replace function plait.tenant_load(p_from timestamptz default null)
 returns table (
   tenant_id uuid, scheduled bigint, queued bigint, running bigint, waiting bigint, oldest_s float8,

@@ -1,4 +1,4 @@
--- _archive: final jobs with everything that is stored about them, as one line of JSON each.
+-- _archive: final jobs with all their attempts, steps, signals and fan-outs, one JSON line each.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,4 +1,4 @@
--- _delete_jobs: delete final jobs and all rows about them; return them if they are to be archived.
+-- _delete_jobs: delete final jobs and all their rows. With p_archive, return them as JSON lines.
 --
 --   moves    nothing
 --   locks    the caller holds the jobs' rows
@@ -32,7 +32,7 @@ begin
   delete from plait.fan_outs where parent_id = any(p_jobs);
   update plait.artifacts set expires_at = plait.now()
   where id in (
-    -- the next sweep removes them
+    -- the next sweep removes these artifacts
     select a.id
     from plait.artifacts a
     where a.job_id = any(p_jobs) and a.doomed_at is null for update skip locked);

@@ -1,7 +1,7 @@
 -- _prune_descendants: delete up to p_limit jobs of a workflow, deepest first; the root stays.
 --
 --   moves    nothing
---   locks    the caller holds the root's row, so that none of them can be retried
+--   locks    the caller holds the root's row, so that no descendant can be retried
 --   raises   nothing
 --   called   prune
 create or replace function plait._prune_descendants(

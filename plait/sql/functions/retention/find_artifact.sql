@@ -1,13 +1,13 @@
--- find_artifact: an artifact of a job, by its hash. It can be found only through its own job.
+-- find_artifact: find an artifact of a job by its hash.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL004 for a foreign tenant; nothing if there is none
+--   raises   PL004 for a foreign tenant; nothing if there is no such artifact
 --   called   plait.store.artifacts.find_artifact
 --
--- A caller that may see the job may see the artifact. A fork uses the artifacts of its source job,
--- and a part of a node job those of the node job. A worker has to name the tenant, as every caller;
--- the tenant is part of its claim.
+-- A caller that may read the job may read its artifacts. A fork can also read the artifacts of its
+-- source job, and a part of a node job those of the node job, but not results. A worker must name
+-- the tenant like every other caller; the claim returns it.
 create or replace function plait.find_artifact(
   p_job uuid, p_sha256 text, p_kind text default null, p_tenant uuid default null,
   p_all boolean default false

@@ -3,14 +3,16 @@
 --   moves    nothing
 --   locks    job rows SKIP LOCKED: safe to run in several processes at once; a job that is being
 --            retried is skipped, because the retry holds its row and its root's
---   raises   PL012 if no retention time is given: an empty filter must not delete everything
+--   raises   PL012 if no retention time is given, or one is negative: an empty filter must not
+--            delete everything
 --   called   plait.store.leader.prune, plait.store.leader.prune_into
 --
 -- A workflow is deleted as a whole, children first, by its root's status and age, and only if
--- nothing in it is live and no fork of it is kept (plait.forks). Jobs with a status whose retention
--- time is null are kept for ever; a tenant may have its own retention times. A call reads p_limit
--- ids, oldest first; o_cursor is where to continue, null at the end. With p_archive the deleted
--- jobs are returned (_archive): commit once they are stored elsewhere, otherwise roll back.
+-- nothing in it is live and no fork of it is kept (plait.forks). If the retention time of a status
+-- is null, jobs with that status are kept forever. A tenant may have its own retention times. A
+-- call reads p_limit ids, oldest first. Pass o_cursor to the next call; it is null at the end. With
+-- p_archive, the deleted jobs are returned (_archive): store them, then commit; roll back if that
+-- fails.
 create or replace function plait.prune(
   p_succeeded interval default null, p_skipped interval default null,
   p_canceled interval default null, p_failed interval default null,
@@ -43,7 +45,7 @@ begin
     order by id limit p_limit) s;
   o_cursor := case when v_seen = p_limit then v_last end;
   o_pruned := 0;
-  -- Old workers: recent ones stay, so that logs can name the host of an attempt.
+  -- Old workers. Recent workers are kept, so that the UI and API can name the host of an attempt.
   delete from plait.workers where state = 'gone' and seen_at < v_now - interval '30 days';
   delete from plait.nodes n
   where n.state in ('lost', 'left')
@@ -74,7 +76,7 @@ begin
     from plait.events
     where id < plait._uuid_floor(v_now - interval '30 days') and dispatched_at is not null
     order by id limit p_limit for update skip locked);
-  -- Deleted triggers: the jobs that they created are deleted by now.
+  -- Triggers that were deleted more than 31 days ago: their firings are older than 30 days.
   delete from plait.triggers
   where id in (
     select id
@@ -120,8 +122,8 @@ begin
     and not exists (select from plait.live l where l.root_id = u.id)
     and not exists (select from plait.attempts a
                     where a.job_id = u.id and a.finished_at >= v_now - v_keep);
-  -- If a user's transaction is reusing the job's expired idempotency key, the job is left for the
-  -- next call.
+  -- If a user's transaction holds the row of a job's idempotency key, the job is left for the next
+  -- call.
   v_jobs := array(select id
                   from unnest(v_jobs) id
                   where id <> all(
@@ -140,7 +142,7 @@ begin
     o_pruned := o_pruned + v_below.o_pruned;
     o_archive := o_archive || v_below.o_archive;
     if exists (select from plait.jobs j where j.root_id = v_root) then
-      -- Too many for one batch: the next call continues here.
+      -- The workflow has too many jobs for one batch: the next call continues here.
       v_jobs := array(select i from unnest(v_jobs) i where i < v_root);
       o_cursor := coalesce(
         (select max(j.id::text)::uuid

@@ -6,10 +6,9 @@
 --            tenant
 --   called   plait.store.artifacts.register_artifact
 --
--- The bytes are stored before the job or its result, so everything that a crash leaves behind is
--- registered here and can be removed. Repeating the call has no effect, so a call whose reply was
--- lost can be repeated. The job must exist within a day, because a user's transaction may create it
--- later.
+-- The artifact is registered before its bytes are stored, so bytes that a crash leaves behind can
+-- be found and removed. The call can be repeated, for example if its reply was lost. A user's
+-- transaction may create the job later, but the job must exist within a day.
 create or replace function plait.register_artifact(
   p_job uuid, p_kind text, p_sha256 text, p_size bigint, p_tenant uuid default null
 ) returns uuid
@@ -36,6 +35,6 @@ begin
   returning id into v_id;
   return v_id;
 exception when check_violation then
-  raise exception 'artifact kind must be payload, result, step or signal, its hash a SHA-256 in hex, and its size positive'
+  raise exception 'an artifact must have the kind payload, result, step or signal, a SHA-256 hash in hex, and a positive size'
     using errcode = 'PL001';
 end $$;

@@ -1,12 +1,12 @@
--- sweep_artifacts: artifacts whose bytes can be removed; deletes the rows of those already removed.
+-- sweep_artifacts: return artifacts whose bytes can be removed; delete the rows of removed ones.
 --
 --   moves    nothing
 --   locks    artifacts SKIP LOCKED: safe to run in several processes at once
 --   raises   nothing
 --   called   plait.store.artifacts.sweep_artifacts
 --
--- An artifact is kept as long as its job. A doomed artifact can't be found any more and its id is
--- never reused, so bytes that are stored under a new id are never removed by mistake. It is
+-- An artifact is kept as long as its job. Once it is marked (doomed_at), it can't be found, and its
+-- id is never reused, so bytes that are stored under a new id are never removed by mistake. It is
 -- returned again until the caller passes it in p_removed.
 create or replace function plait.sweep_artifacts(
   p_removed uuid[] default null, p_limit int default 100

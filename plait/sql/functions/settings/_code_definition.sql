@@ -1,4 +1,4 @@
--- _code_definition: a definition as its code declares it: the given values, otherwise defaults.
+-- _code_definition: a definition as the code declares it, with defaults for missing values.
 --
 --   moves    nothing
 --   locks    nothing

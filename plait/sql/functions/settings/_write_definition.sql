@@ -1,12 +1,12 @@
 -- _write_definition: store a definition; if it gets a limit, its jobs move to the limit's lane.
 --
 --   moves    nothing
---   locks    the definition's row; live rows of its jobs, SKIP LOCKED; for a node job in id order
---            instead
+--   locks    the definition's row; live rows of its jobs in id order, SKIP LOCKED except for a node
+--            job
 --   raises   check violations; PL015 with p_new, if it exists or is created at the same time
 --   called   clear_overrides, define, set_definition
 --
--- A job that is enqueued at the same moment may still miss the lane: the limit is certain only for
+-- A job that is enqueued at the same moment may miss the lane: the limit is guaranteed only for
 -- jobs that are enqueued after the change.
 create or replace function plait._write_definition(r plait.definitions, p_new boolean default false)
 returns void language plpgsql as $$
@@ -19,15 +19,15 @@ begin
   if r.search_keys is null then
     r.search_from := null;
   elsif not coalesce(r.search_keys <@ v_known, false) then
-    -- No existing job, and none that is being enqueued now, has this id or a greater one.
+    -- This is greater than the id of every existing job and of every job being enqueued now.
     select id into v_last from plait.jobs order by id desc limit 1;
     r.search_from := plait._uuid_floor(
-      greatest(clock_timestamp() + interval '1 s',   -- clock: of ids
+      greatest(clock_timestamp() + interval '1 s',   -- clock: ids come from the real clock
                to_timestamp((('x' || left(replace(v_last::text, '-', ''), 12))::bit(48)::bigint
                                + 1) / 1000.0)));
   end if;
   if p_new then
-    -- only one of two concurrent calls creates it
+    -- if two calls run at once, only one of them creates the definition
     insert into plait.definitions (name) values (r.name) on conflict do nothing;
     if not found then
       raise exception 'definition % already exists', quote_literal(r.name) using errcode = 'PL015';
@@ -54,7 +54,7 @@ begin
     search_from = excluded.search_from, coded = excluded.coded,
     inherits_attempts = excluded.inherits_attempts, sensitive = excluded.sensitive,
     cancel_grace_s = excluded.cancel_grace_s, deadline_s = excluded.deadline_s;
-  if r.kind = 'node' then   -- enqueued before its kind was known
+  if r.kind = 'node' then   -- jobs may have been enqueued before the kind was known
     update plait.live set lane = 'leader', tied = true
     where job_id in (select job_id
                      from plait.live

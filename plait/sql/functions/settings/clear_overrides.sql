@@ -2,8 +2,8 @@
 --
 --   moves    nothing
 --   locks    as _write_definition
---   raises   PL008 no such definition, PL012 for a setting that is not overridden, PL014 if it was
---            changed since
+--   raises   PL008 no such definition, PL012 for a setting that is not overridden, PL014 if the
+--            definition was changed since
 --   called   plait.store.definitions.clear_overrides, users
 --
 --   p_name       name of the job definition
@@ -11,7 +11,7 @@
 --
 --   select plait.clear_overrides('send_mail');
 --
--- A definition that no code has declared gets the system's defaults. Returns how many overrides
+-- If no code has declared the definition, the default settings apply. Returns how many overrides
 -- were cleared.
 create or replace function plait.clear_overrides(
   p_name text, p_settings text[] default null, p_unchanged_since timestamptz default null
@@ -53,5 +53,5 @@ begin
   perform plait._write_definition(r);
   return cardinality(v_cleared);
 exception when check_violation or not_null_violation then
-  raise exception 'these settings are valid only together: %', sqlerrm using errcode = 'PL012';
+  raise exception 'these settings can only be cleared together: %', sqlerrm using errcode = 'PL012';
 end $$;

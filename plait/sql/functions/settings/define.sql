@@ -5,11 +5,11 @@
 --   raises   PL012 for an invalid or unknown setting; PL015 with p_new, if a definition exists
 --   called   define_unknown, plait.store.definitions.define
 --
--- p_definitions is a JSON array of objects whose keys are columns of plait.definitions. The code
--- provides defaults: `active` and operators' overrides (plait.overrides) do not change, and neither
--- do a schema, a description, search keys and sensitive fields that the code does not give ([]
--- removes them). With p_author a person creates the definitions: the settings become overrides, and
--- code that is registered later does not revert them.
+-- p_definitions is a JSON array of objects whose keys are columns of plait.definitions. `active`
+-- and operators' overrides (plait.overrides) do not change. If the code gives no schema,
+-- description, search keys or sensitive fields, the stored values are kept; [] removes search keys
+-- and sensitive fields. With p_author, the settings become overrides by that person, so code that
+-- is registered later does not revert them.
 create or replace function plait.define(
   p_definitions json, p_new boolean default false, p_author text default null
 ) returns int

@@ -2,11 +2,11 @@
 --
 --   moves    nothing
 --   locks    the key's row; as define
---   raises   PL005 if the key would have created more than p_most, PL008 no such key; as define
+--   raises   PL005 if the key would exceed p_most definitions, PL008 no such key; as define
 --   called   plait.store.definitions.define_unknown
 --
--- They get the default settings. Definitions are shared by all tenants and never deleted, so the
--- number that one API key may add is limited.
+-- New definitions get the default settings. Definitions are shared by all tenants and never
+-- deleted, so the number that one API key may create is limited.
 create or replace function plait.define_unknown(p_key uuid, p_names text[], p_most int default 500)
 returns int language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
@@ -26,7 +26,7 @@ begin
     return 0;
   end if;
   if v_made + cardinality(v_names) > p_most then
-    raise exception 'a worker''s key may create at most % definitions; this one has created % and asks for % more: use existing names, or have an administrator create them',
+    raise exception 'a worker''s API key may create at most % definitions; this key has created % and requests % more: use existing names, or have an administrator create them',
       p_most, v_made, cardinality(v_names) using errcode = 'PL005';
   end if;
   update plait.keys set definitions = definitions + cardinality(v_names) where id = p_key;

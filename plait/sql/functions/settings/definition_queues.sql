@@ -1,4 +1,4 @@
--- definition_queues: the queues for new jobs of these definitions, with operators' overrides.
+-- definition_queues: the queues for new jobs of these definitions, including overrides.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,4 +1,4 @@
--- list_overrides: operators' overrides, with the code's value, author and time of each.
+-- list_overrides: operators' overrides, each with the code's value, its author and its time.
 --
 --   moves    nothing
 --   locks    nothing

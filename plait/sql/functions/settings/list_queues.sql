@@ -44,8 +44,8 @@ language sql volatile security definer set search_path = plait, pg_temp as $$
   left join l on l.queue = n.name
   left join w on w.queue = n.name
   left join plait.queues s on s.name = n.name
-  -- Evaluated once for each queue: in the condition above, a volatile function would be evaluated
-  -- for every job.
+  -- Call the function once for each queue. In the condition above, a volatile function would be
+  -- called for every job.
   left join (select q.name, plait._serial_holder(q.name) as root
              from plait.queues q
              where q.serial offset 0) h

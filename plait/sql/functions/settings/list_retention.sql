@@ -1,4 +1,4 @@
--- list_retention: tenants with their own retention times: seconds by status, null for ever.
+-- list_retention: tenants with their own retention times, in seconds by status; null: forever.
 --
 --   moves    nothing
 --   locks    nothing

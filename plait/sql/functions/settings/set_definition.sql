@@ -2,8 +2,8 @@
 --
 --   moves    nothing
 --   locks    as _write_definition
---   raises   PL012 for an invalid or unknown setting, PL008 no such definition, PL014 if it was
---            changed since
+--   raises   PL012 for an invalid or unknown setting, PL008 no such definition, PL014 if the
+--            definition was changed since
 --   called   plait.store.definitions.set_definition, users
 --
 --   p_name       name of the job definition
@@ -13,13 +13,13 @@
 --                `key_rate_period_s`, `child_mode`, `on_child_failure`, `allow_nested`,
 --                `cancel_on_parent_failure`, `schema`, `description`, `quorum`, `quorum_timeout_s`,
 --                `on_timeout`, `on_node_failure`, `search_keys`, `sensitive`
---   p_author     author of the change, for the record. Default: the login
+--   p_author     author of the change, stored with the overrides. Default: the database user
 --
 --   select plait.set_definition('send_mail', '{"max_attempts": 10, "timeout_s": 30}');
 --
 -- Absent settings do not change; null removes a limit. Each setting except `active` becomes an
 -- override: it takes precedence over the code until clear_overrides, even if a worker starts with
--- newer code. A value that is already in effect without an override does not become one.
+-- newer code. If the code's value is already the same, no override is created.
 create or replace function plait.set_definition(
   p_name text, p_settings json, p_unchanged_since timestamptz default null,
   p_author text default null

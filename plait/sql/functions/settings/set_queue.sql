@@ -2,8 +2,8 @@
 --
 --   moves    nothing
 --   locks    the queue's row
---   raises   PL012 for an invalid or unknown setting, PL016 if another open transaction changes the
---            queue
+--   raises   PL012 for an invalid or unknown setting, PL016 if another open transaction is changing
+--            the queue
 --   called   plait.store.queues.set_queue, users
 --
 --   p_name       1 to 100 letters, digits and _ . : -
@@ -16,8 +16,8 @@
 -- pause_reason. Claims see the change once it is committed: a claim that began earlier may still
 -- start jobs.
 --
--- await_claims waits for those claims. A queue that becomes serial starts no job until await_claims
--- was called or 10 s have passed.
+-- await_claims waits for claims that began before the change. A queue that becomes serial starts no
+-- job until await_claims was called or 10 s have passed.
 create or replace function plait.set_queue(p_name text, p_settings json) returns void
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
@@ -51,7 +51,7 @@ begin
   v_paused := r.paused;
   r := json_populate_record(r, p_settings);
   if r.serial and not v_was then
-    -- the workflows that have begun are known after the current claims have ended: _begin_serial
+    -- After the current claims have ended, _begin_serial finds the workflows that have begun.
     r.settling := true;
   elsif not r.serial then
     r.roots := null;
@@ -81,6 +81,6 @@ exception when check_violation or not_null_violation or numeric_value_out_of_ran
   or invalid_text_representation then
   raise exception 'invalid setting: %', sqlerrm using errcode = 'PL012';
 when lock_not_available then
-  raise exception 'another open transaction changes queue %: commit or roll it back, then try again',
+  raise exception 'another open transaction is changing queue %: commit or roll it back, then try again',
     p_name using errcode = 'PL016';
 end $$;

@@ -1,16 +1,16 @@
 -- set_tenant: create or change a tenant. Returns its id.
 --
 --   moves    nothing
---   locks    the tenant's row; its schedules' if its time zone changes; if it gets a quota, its
---            live rows SKIP LOCKED: jobs whose state changes at that moment are not counted, and no
---            call waits
+--   locks    the tenant's row; the rows of its schedules, if its time zone changes; if it gets a
+--            quota, its live rows SKIP LOCKED: jobs whose state changes at that moment are not
+--            counted, and no call waits
 --   raises   PL012 for an invalid or unknown setting; PL015 with p_new, if it exists
 --   called   plait.store.tenants.set_tenant, users
 --
---   p_slug       1 to 63 of a-z, 0-9, _ and -; begins with a letter or digit
+--   p_slug       1 to 63 characters from a-z, 0-9, _ and -; must begin with a letter or digit
 --   p_settings   a JSON object: `name`, `time_zone`, `paused`, `paused_by`, `pause_reason`,
 --                `weight`, `max_running`, `max_queued`, `max_triggers`, `retention` (seconds by
---                final status, null for ever)
+--                final status; null: forever)
 --
 --   select plait.set_tenant('acme', '{"weight": 2, "max_running": 50}');
 --
@@ -28,7 +28,7 @@ declare
 begin
   perform plait._require_read_committed();
   if p_slug is null or p_slug !~ '^[a-z0-9][a-z0-9_-]{0,62}$' then
-    raise exception 'a tenant slug must have 1 to 63 of a-z, 0-9, _ and -, and begin with a letter or digit'
+    raise exception 'a tenant slug must be 1 to 63 characters from a-z, 0-9, _ and -, and begin with a letter or digit'
       using errcode = 'PL012';
   end if;
   if p_slug ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
@@ -59,10 +59,10 @@ begin
   elsif not v_paused then
     r.paused_at := plait.now();
   end if;
-  -- Looked up, not tried out: Postgres also accepts offsets and invented names like FOO5.
+  -- Look the name up, because Postgres itself also accepts offsets and invalid names like FOO5.
   if r.time_zone <> v_zone
      and not exists (
-       -- clock: a name
+       -- clock: only the zone's name is read
        select from pg_timezone_names
        where name = r.time_zone and name !~ '^(posix|right)/|^(posixrules|localtime|Factory)$') then
     raise exception 'there is no time zone %', quote_literal(r.time_zone) using errcode = 'PL012';
@@ -72,7 +72,7 @@ begin
                or e.value <> 'null'
                   and (jsonb_typeof(e.value) <> 'number'
                        or e.value::float8 not between 0 and 3.2e9)) then
-    raise exception 'retention must be seconds by final status, or null for ever'
+    raise exception 'retention must be an object of seconds by final status, or null to keep jobs forever'
       using errcode = 'PL012';
   end if;
   update plait.tenants set
@@ -81,7 +81,7 @@ begin
     max_triggers = r.max_triggers, quota_left = null, paused_at = r.paused_at,
     paused_by = r.paused_by, pause_reason = r.pause_reason
   where id = r.id;
-  if r.time_zone <> v_zone then   -- schedules without their own time zone follow it from now on
+  if r.time_zone <> v_zone then   -- schedules without their own time zone use the new one from now
     update plait.triggers set
       cursor_at = plait.now(), next_at = null, error = null, revision = revision + 1
     where tenant_id = r.id and kind = 'schedule' and time_zone is null and deleted_at is null;
@@ -89,7 +89,7 @@ begin
   if r.max_queued is not null and v_was is null then
     update plait.live set metered = true
     where job_id in (
-      -- instants count from now on
+      -- these jobs count against the quota from now on
       select job_id
       from plait.live
       where tenant_id = r.id and not metered

@@ -1,4 +1,4 @@
--- _deadline_error: the error for a job that missed its deadline, as a worker would report it.
+-- _deadline_error: the error of a job that missed its deadline, in the form of a worker's detail.
 --
 --   moves    nothing
 --   locks    nothing
@@ -9,5 +9,5 @@ returns json language sql immutable as $$
   select json_build_object(
     'error', e, 'reason', 'deadline', 'permanent', p_permanent,
     'failure', json_build_object('type', 'TimeoutError', 'message', e))
-  from (select format('it had not ended when its deadline of %s s had passed', p_deadline_s) as e) x
+  from (select format('it did not end within its deadline of %s s', p_deadline_s) as e) x
 $$;

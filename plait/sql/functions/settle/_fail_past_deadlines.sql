@@ -5,7 +5,8 @@
 --   raises   nothing
 --   called   _settle
 --
--- Returns the new details of the outcomes. Called only if the batch contains a timeout.
+-- Returns the details of all outcomes, changed where needed. Called only if the batch contains a
+-- timeout.
 create or replace function plait._fail_past_deadlines(
   p_now timestamptz, p_jobs uuid[], p_outcomes text[], p_details text[]
 ) returns text[]

@@ -1,11 +1,11 @@
--- _final_status: the final status for an outcome other than success; null: the job runs again.
+-- _final_status: the final status for an outcome other than success; null if the job runs again.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   _settle, _settle_tied
 --
--- This is the only place that decides it for an outcome. For jobs of lost workers, rescue does.
+-- Only this function decides whether an outcome is final. For jobs of lost workers, rescue decides.
 create or replace function plait._final_status(
   p_cancel_requested timestamptz, p_outcome text, p_permanent boolean, p_failed_attempts smallint,
   p_max_attempts smallint

@@ -1,4 +1,4 @@
--- _make_final: make one live job final in place of a worker.
+-- _make_final: make a single live job final.
 --
 --   moves    any live state -> canceled | dead_letter | failed; running | waiting -> succeeded |
 --            failed

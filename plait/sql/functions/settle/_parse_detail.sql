@@ -1,4 +1,4 @@
--- _parse_detail: parse a worker's detail for an outcome, so that it can always be stored.
+-- _parse_detail: parse the detail that a worker sent with an outcome, so that it can be stored.
 --
 --   moves    nothing
 --   locks    nothing

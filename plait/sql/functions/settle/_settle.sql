@@ -2,18 +2,18 @@
 --
 --   moves    running -> succeeded | failed | dead_letter | skipped | canceled | scheduled | queued
 --            | waiting
---   locks    live rows in id order within one pass, then dedupe keys, then as _fan_in. Only rows
---            that this worker runs: no other settle locks them, but users' verbs do (cancel;
---            enqueue(after=…) locks several, in id order). Only the first pass waits for such a
---            row: a wait while it holds rows in a different order could be a deadlock
+--   locks    live rows in id order within one pass, then dedupe keys, then as _fan_in. These are
+--            rows of jobs that this worker runs: no other settle locks them, but users' calls do
+--            (cancel; enqueue(after=…) locks several, in id order). Later passes wait at most
+--            20 ms: they already hold rows, so a longer wait could be a deadlock
 --   raises   lock_not_available (55P03); nothing for a lost lease: the position of the outcome is
 --            returned
 --   called   cycle, settle, _settle_skip_locked
 --
 -- The live row is the fence: (job, attempt, worker), and only a running job has a worker. Attempts
 -- are written only from the rows that matched.
--- One pass for each distinct attempt number, because `job_id = any(…)` walks the key leaf by leaf:
--- twice as fast as a join.
+-- There is one pass for each distinct attempt number, because `job_id = any(…)` walks the primary
+-- key leaf by leaf, which is twice as fast as a join.
 create or replace function plait._settle(
   p_worker int, p_now timestamptz, p_jobs uuid[], p_attempts int[], p_outcomes text[],
   p_results text[], p_details text[], p_ran_ms float8[]
@@ -31,10 +31,10 @@ declare
   v_fan_outs  uuid[];
   v_finals    plait.status[];
   v_returned  uuid[];              -- jobs that wait for children after their handler ended
-  v_outcomes  plait.status[];      -- the later status of those that failed by themselves
+  v_outcomes  plait.status[];      -- their final status if the handler failed, otherwise null
   v_lock_timeout text;
-  v_build     text;                -- this worker's build: durable jobs continue there after a
-                                   -- release or failure
+  v_build     text;                -- this worker's build: durable jobs continue on workers of
+                                   -- this build after a release or failure
 begin
   if 'timeout' = any(p_outcomes)
      and exists (select from plait.deadlines where due_at is not null) then
@@ -97,7 +97,7 @@ begin
                coalesce(d.kind = 'node', false) as node, x.traceback, x.reason, x.pid, x.exit_code,
                x.failure, x.result,
                case when l.cancel_requested is not null then 'canceled'
-                    -- no cancellation was requested: the worker only released it
+                    -- no cancellation was requested: the worker only released the job
                     when x.outcome = 'canceled' and l.cancel_by is null then 'released'
                     else x.outcome end as outcome,
                plait._final_status(
@@ -121,7 +121,7 @@ begin
               where u.outcome <> 'succeeded' and u.attempt = v_attempt) x
           on x.id = l.job_id and x.attempt = v_attempt
         left join plait.definitions d on d.name = l.definition
-        -- see _settle_succeeded
+        -- `worker + 0`: see _settle_succeeded
         where l.job_id = any(v_others) and l.attempt = v_attempt and l.worker + 0 = p_worker
           and (l.lane not in ('leader', 'suspect:leader') or plait._still_leads(p_worker, l.run_at))
           and not (l.tied
@@ -193,7 +193,7 @@ begin
     v_lock_timeout := coalesce(v_lock_timeout, current_setting('lock_timeout'));
     perform set_config('lock_timeout', '20ms', true);
   end if;
-  if v_settled < cardinality(p_jobs) then  -- the others are stale, or tied
+  if v_settled < cardinality(p_jobs) then  -- the other outcomes are stale, or their jobs are tied
     v_done := plait._settle_tied(
       p_worker => p_worker, p_now => p_now, p_jobs => p_jobs, p_attempts => p_attempts,
       p_outcomes => p_outcomes, p_results => p_results, p_details => p_details,
@@ -210,7 +210,7 @@ begin
     perform set_config('lock_timeout', v_lock_timeout, true);
   end if;
 
-  if p_details is not null then  -- a command that succeeded has an exit code, too
+  if p_details is not null then  -- a command that succeeded has an exit code too
     update plait.attempts a set exit_code = d.exit_code
     from unnest(p_jobs, p_attempts, p_outcomes, p_details) x(id, attempt, outcome, detail)
     cross join lateral plait._parse_detail(x.detail) d
@@ -240,9 +240,9 @@ begin
   if v_settled = cardinality(p_jobs) then
     return null;
   end if;
-  -- An outcome that did not match was either recorded before, by this worker, which is fine, or is
-  -- stale: it differs from the recorded one, or rescue or a forced cancellation recorded another
-  -- one in its place.
+  -- An outcome that matched no row is accepted if this worker has recorded it before. Otherwise it
+  -- is stale: it differs from the recorded outcome, or rescue or a forced cancellation has ended
+  -- the attempt.
   return (select array_agg(x.n::int order by x.n)
           from (select u.id, u.attempt, coalesce(u.outcome, 'succeeded') as outcome, u.n
                 from unnest(p_jobs, p_attempts, p_outcomes) with ordinality

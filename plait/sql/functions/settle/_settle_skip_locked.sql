@@ -1,4 +1,4 @@
--- _settle_skip_locked: record outcomes whose rows are not locked; return the rest as busy.
+-- _settle_skip_locked: record outcomes whose rows are not locked; return the others as busy.
 --
 --   moves    as _settle
 --   locks    live rows and fan-outs SKIP LOCKED. Never waits
@@ -6,8 +6,8 @@
 --   called   cycle, settle
 --
 -- Called with p_careful, after a lock timeout. A user's transaction that calls cancel, signal,
--- spawn or enqueue(after=…) holds the job's row until it commits, and one that calls cancel, spawn
--- or retry holds the fan-out's. The outcomes of other jobs must not wait for it.
+-- spawn or enqueue(after=…) holds the job's row until it commits. A transaction that calls cancel,
+-- spawn or retry holds the row of the job's fan-out. Outcomes of other jobs must not wait for it.
 create or replace function plait._settle_skip_locked(
   p_worker int, p_now timestamptz, p_jobs uuid[], p_attempts int[], p_outcomes text[],
   p_results text[], p_details text[], p_ran_ms float8[], out o_stale int[], out o_busy int[]

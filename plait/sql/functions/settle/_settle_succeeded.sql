@@ -1,4 +1,4 @@
--- _settle_succeeded: record plain successes, which are most outcomes, of one attempt number.
+-- _settle_succeeded: record successes, which are most outcomes, for one attempt number.
 --
 --   moves    running -> succeeded
 --   locks    live rows in id order, then dedupe keys
@@ -6,12 +6,11 @@
 --            are returned, for _fan_in
 --   called   _settle
 --
--- Nested loops are disabled: results are joined to deleted rows, hundreds to hundreds, but a cached
--- plan assumes ten of each.
--- The condition is `worker + 0`, and the state, which the worker implies, is not a condition:
--- otherwise the planner may use the index of running rows and read all jobs that this worker runs
--- instead of looking up these jobs (measured: 8 ms instead of 2 for 500 outcomes beside 1,000
--- running).
+-- Nested loops are disabled: hundreds of results are joined to hundreds of deleted rows, but a
+-- cached plan assumes ten of each.
+-- The condition is `worker + 0 = p_worker` without the state, which the worker implies. Otherwise
+-- the planner may use the index of running rows and read all jobs that this worker runs instead of
+-- looking up these jobs (measured for 500 outcomes while 1,000 jobs ran: 8 ms instead of 2 ms).
 create or replace function plait._settle_succeeded(
   p_worker int, p_now timestamptz, p_attempt int, p_succeeded uuid[],
   p_jobs uuid[], p_attempts int[], p_results text[], p_ran_ms float8[],

@@ -7,9 +7,10 @@
 --   raises   lock_not_available (55P03); nothing for stale outcomes: they are not counted
 --   called   _settle
 --
--- Called if an outcome of the batch matched no plain row; _fan_in follows. It handles successes,
--- and final failures of jobs with open children; _settle records the others. The result or error is
--- stored with the attempt. o_outcomes: the job's later status; null if its children decide it.
+-- _settle calls it if an outcome of the batch matched no other row, and calls _fan_in afterwards.
+-- It handles successes, and final failures of jobs with open children; _settle records all other
+-- outcomes. The result or error is stored with the attempt. o_outcomes: the final status that the
+-- job gets when its children have ended; null if they decide it.
 create or replace function plait._settle_tied(
   p_worker int, p_now timestamptz, p_jobs uuid[], p_attempts int[], p_outcomes text[],
   p_results text[], p_details text[], p_ran_ms float8[], out o_n int, out o_ended uuid[],

@@ -2,15 +2,16 @@
 --
 --   moves    running -> succeeded | failed | dead_letter | skipped | canceled | scheduled | queued
 --   locks    as _settle
---   raises   PL001 for an unknown outcome, an attempt named twice or a result that is not JSON;
+--   raises   PL001 for an unknown outcome, a duplicate attempt or a result that is not JSON;
 --            lock_not_available (55P03) if another transaction holds a row of an outcome; nothing
 --            for a lost lease: that outcome is returned as stale
 --   called   plait.store.workers.settle, plait.store.workers.settle_free
 --
 -- An outcome is succeeded, failed, timeout, skipped, snoozed, released or canceled; without
 -- p_outcomes, all attempts have succeeded. A result is JSON text. A detail is a JSON object: error,
--- traceback, reason, permanent, delay_s, pid, exit_code. An outcome can be sent again. p_careful:
--- as in cycle; for a busy outcome, null is returned: it is neither accepted nor stale.
+-- traceback, reason, permanent, delay_s, pid, exit_code, failure. Sending an outcome again has no
+-- effect. With p_careful (see cycle), `accepted` is null for a busy outcome: it is neither accepted
+-- nor stale.
 create or replace function plait.settle(
   p_worker int, p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[] default null,
   p_details text[] default null, p_ran_ms float8[] default null, p_careful boolean default false
@@ -30,7 +31,7 @@ begin
   if exists (select from unnest(p_jobs, p_attempts) x(job, attempt)
              group by job, attempt
              having count(*) > 1) then
-    raise exception 'an attempt is named twice in one batch' using errcode = 'PL001';
+    raise exception 'a batch must contain each attempt only once' using errcode = 'PL001';
   end if;
   if p_careful then
     r := plait._settle_skip_locked(

@@ -5,8 +5,8 @@
 --   raises   nothing
 --   called   await_event, _signal_event_waits
 --
--- This includes a canceled step. A step that is not stored yet is about to wait, so its row is
--- needed.
+-- A canceled step has ended. If the step is not stored yet, the job is about to wait, so the row is
+-- still needed.
 create or replace function plait._event_wait_is_over(p_wait plait.event_waits) returns boolean
 language sql stable as $$
   select not exists (select from plait.live l where l.job_id = p_wait.job_id)

@@ -1,4 +1,4 @@
--- _index_terms: index terms of a JSON object: its top-level texts, numbers and booleans, in order.
+-- _index_terms: index terms for the top-level strings, numbers and booleans of an object, by key.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,14 +1,14 @@
--- _signal_event_waits: send an event to the jobs that wait for it, each as a signal, once.
+-- _signal_event_waits: send an event, as a signal, once to each job that waits for it.
 --
 --   moves    waiting -> queued
 --   locks    rows of event_waits and the jobs' live rows, SKIP LOCKED. Never waits
 --   raises   nothing
 --   called   dispatch
 --
--- A job whose row is locked must not delay the event for the others: its signal is stored, its row
--- of event_waits is marked, and `resume` resumes the job when the row is free. A locked row of
+-- A job whose row is locked must not delay the event for other jobs: its signal is stored, its row
+-- in event_waits is marked, and `resume` resumes the job once its row is unlocked. A locked row in
 -- event_waits needs no signal: another event is about to send one, or the wait is over. One call
--- handles at most 1,000 rows, and returns false if there may be more.
+-- handles at most 1,000 rows and returns false if there may be more.
 create or replace function plait._signal_event_waits(p_event plait.events) returns boolean
 language plpgsql set enable_seqscan = off as $$
 declare
@@ -25,7 +25,7 @@ begin
   begin
     v_data := p_event.data::jsonb;
   exception when data_exception or program_limit_exceeded then
-    return true;  -- jsonb can't hold this JSON, so nothing can match it
+    return true;  -- jsonb can't store this JSON, so nothing can match it
   end;
   for w in
     select e.* from plait.event_waits e

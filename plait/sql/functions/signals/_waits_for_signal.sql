@@ -1,4 +1,4 @@
--- _waits_for_signal: whether a job waits for a signal of this name, possibly among other waits.
+-- _waits_for_signal: whether a job waits for a signal with this name, alone or among other waits.
 --
 --   moves    nothing
 --   locks    nothing

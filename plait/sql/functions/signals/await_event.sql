@@ -1,12 +1,12 @@
--- await_event: register a running job for an event; dispatch sends it a signal on a match.
+-- await_event: register a running job for an event. dispatch sends a signal when an event matches.
 --
 --   moves    nothing
 --   locks    the live row FOR KEY SHARE; the job's own rows of event_waits
 --   raises   PL001 for a match that is not a JSON object of at most 8 KiB
 --   called   plait.store.events.await_event
 --
--- p_signal: the name of the signal that the job's step waits for. It registers once, and not if
--- that signal was already sent and is not consumed yet. Rows for steps that have ended are removed.
+-- p_signal: the name of the signal that the job's step waits for. The job is registered once, and
+-- only if there is no unconsumed signal with this name. Rows for steps that have ended are removed.
 -- Returns false when the lease is lost. The call can be repeated.
 create or replace function plait.await_event(
   p_worker int, p_job uuid, p_attempt int, p_branch text, p_signal text, p_event text,

@@ -1,4 +1,4 @@
--- find_link: the purpose of an approval link, and whether it can be used. No row: no such link.
+-- find_link: an approval link, and whether it can be used. No row if there is no such link.
 --
 --   moves    nothing
 --   locks    nothing

@@ -5,8 +5,8 @@
 --   raises   nothing
 --   called   plait.store.approvals.follow_link
 --
--- Returns the link's state before this call; `open` means that this call used the link. Null: no
--- such link.
+-- Returns the link's state before this call; `open` means that this call used the link. Returns
+-- null if there is no such link.
 create or replace function plait.follow_link(p_hash text) returns text
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

@@ -1,4 +1,4 @@
--- open_link: create an approval link for a running job: its token sends the job one signal.
+-- open_link: create an approval link for a running job. The token of the link sends one signal.
 --
 --   moves    nothing
 --   locks    the live row FOR KEY SHARE
@@ -22,8 +22,8 @@ begin
       using errcode = 'PL001';
   end if;
   if p_expires_s is null or p_expires_s <= 0 then
-    raise exception 'the time until an approval link expires must be more than 0'
-      using errcode = 'PL012';
+    raise exception 'an approval link''s time to live must be more than 0 s, got %',
+      coalesce(p_expires_s::text, 'null') using errcode = 'PL012';
   end if;
   select tenant_id into v_tenant
   from plait.live

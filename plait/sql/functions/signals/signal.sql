@@ -1,8 +1,8 @@
 -- signal: send a signal to a job. It is stored until the job reads it.
 --
 --   moves    waiting -> queued
---   locks    the job's live row, so that a concurrent wait sees the signal, or the signal sees the
---            wait
+--   locks    the job's live row, so that a concurrent wait finds the signal, or the signal finds
+--            the wait
 --   raises   PL001 bad argument, PL008 when the caller has no such job, PL009 when it is final
 --   called   follow_link, _signal_event_waits, signal_or_start,
 --            plait.store.caller_connections.signal_async_on,
@@ -10,7 +10,7 @@
 --
 --   p_name      name of the signal, 1 to 180 characters
 --   p_payload   JSON of at most 1 MiB
---   p_id        id of the signal, so that the call can be sent again. Default: a new one
+--   p_id        id of the signal, so that the call can be repeated. Default: a new id
 --
 --   select plait.signal(:'job', 'approved', '{"by": "anna"}');
 --

@@ -1,36 +1,36 @@
--- signal_or_start: signal the job that holds a dedupe key; if none does, start one and signal it.
+-- signal_or_start: signal the job that holds a dedupe key, or start a job and signal it.
 --
 --   moves    nothing -> queued | scheduled; waiting -> queued
 --   locks    as enqueue_many, for a job with a dedupe key; then as signal
---   raises   PL001 without a dedupe key, and as enqueue_many and signal; PL016 if each job that
---            holds the key ends before it gets the signal
+--   raises   PL001 without a dedupe key, and as enqueue_many and signal; PL016 if the jobs that
+--            hold the key end before they get the signal
 --   called   plait.store.caller_connections.start_async_on, plait.store.signals.signal_or_start,
 --            users
 --
---   p_id               id of the job if one is started, from `uuidv7`
+--   p_id               id for a new job, from `uuidv7`
 --   p_definition       name of the job definition
 --   p_payload          the arguments of the handler, a JSON object as text
---   p_dedupe_key       the key that finds the job
+--   p_dedupe_key       dedupe key of the job to signal or start
 --   p_signal           name of the signal
 --   p_signal_payload   JSON of at most 1 MiB
---   p_signal_id        id of the signal, so that the call can be sent again. Default: a new one
+--   p_signal_id        id of the signal, so that the call can be repeated. Default: a new id
 --   p_queue            name of the queue. Default: the definition's queue
 --   p_priority         lower runs first. Default: the definition's priority
 --   p_max_attempts     maximum number of attempts. Default: the definition's
 --   p_scheduled_for    start time. Default: now
---   p_delay_s          seconds until it may start
+--   p_delay_s          seconds until the job may start
 --   p_timeout_s        seconds that an attempt may take
 --   p_limit_key        value for the definition's per-key limits
---   p_correlation_id   an id of your own to find the job by
---   p_in_transaction   false promises that the caller commits at once
+--   p_correlation_id   an id from your application, for finding the job
+--   p_in_transaction   pass false only if you commit immediately after the call
 --   p_wait_ms          milliseconds to wait for a lock before PL016
 --   p_defaults         as in enqueue_many
 --
 --   select * from plait.signal_or_start(plait.uuidv7(), 'basket', '{"customer": 17}',
 --     'basket 17', 'item', '{"sku": "A1"}');
 --
--- Returns the job's id, and whether it was started. If the job ends between the two steps, the call
--- starts another one. Repeating the call with the same ids has no effect.
+-- Returns the job's id, and whether it was started. If the job ends before it gets the signal, the
+-- call starts another job. Repeating the call with the same ids has no effect.
 create or replace function plait.signal_or_start(
   p_id uuid, p_definition text, p_payload text, p_dedupe_key text, p_signal text,
   p_signal_payload json default null, p_signal_id uuid default null, p_tenant uuid default null,
@@ -48,7 +48,7 @@ declare
 begin
   perform plait._require_read_committed();
   if p_dedupe_key is null then
-    raise exception 'signal_or_start needs a dedupe key' using errcode = 'PL001';
+    raise exception 'signal_or_start requires a dedupe key' using errcode = 'PL001';
   end if;
   for v_pass in 1..10 loop
     v_held := null;
@@ -67,10 +67,10 @@ begin
       return;
     exception when sqlstate 'PL009' then
       if o_started then
-        return;  -- sent again: it was started and signaled before, and has ended
+        return;  -- a repeated call: the job was started and signaled before, and has ended
       end if;
     end;
   end loop;
-  raise exception 'the jobs that hold the dedupe key keep ending: try again'
+  raise exception 'each job that held the dedupe key ended before it got the signal: try again'
     using errcode = 'PL016';
 end $$;

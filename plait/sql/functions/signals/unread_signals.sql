@@ -1,4 +1,4 @@
--- unread_signals: signals that a job has not read, by name: the first hundred names.
+-- unread_signals: signals that a job has not read, counted by name, for at most 100 names.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,4 +1,4 @@
--- authenticate_stream: the job whose streams a token opens. No row: no such token, or expired.
+-- authenticate_stream: check a stream token of a job. No row if it is unknown or has expired.
 --
 --   moves    nothing
 --   locks    nothing

@@ -7,9 +7,10 @@
 --
 -- p_subjects: `stream <name>`, `state`, or `reply <id>` for the reply to an update: {value, error}.
 -- p_after: the number of the last item that the caller has, or the version of the state. Returns a
--- row for each subject (n counts from 1) that has changed. items: JSON, [[number, value], …], at
--- most 200 items and about 1 MB. ended: no more items will follow, because the stream is closed or
--- the job is final. status: the job's; null if the caller has no such job.
+-- row for each subject that has changed; n is its position, from 1. items: JSON, [[number, value],
+-- …], at most 200 items and about 1 MB. ended: true if no more items will follow, because the
+-- stream is closed or the job is final. status: the status of the job; null if the caller has no
+-- such job.
 create or replace function plait.follow(
   p_jobs uuid[], p_tenants uuid[], p_subjects text[], p_after int[]
 ) returns table (n int, status text, ended boolean, items text)
@@ -18,7 +19,7 @@ set enable_seqscan = off as $$
 #variable_conflict use_column
 declare v_tenants uuid[];
 begin
-  -- Separate from the lookup, as in get_outcomes.
+  -- This check is separate from the lookup, as in get_outcomes.
   select array_agg(plait._tenant(u.tenant_id) order by u.n) into v_tenants
     from unnest(p_jobs, p_tenants) with ordinality u(id, tenant_id, n);
   return query

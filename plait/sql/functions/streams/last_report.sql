@@ -1,4 +1,4 @@
--- last_report: the progress and state that earlier attempts reported last.
+-- last_report: the last progress and state that earlier attempts reported.
 --
 --   moves    nothing
 --   locks    nothing

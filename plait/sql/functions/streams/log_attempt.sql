@@ -1,12 +1,12 @@
 -- log_attempt: store the tail of a running attempt's output, with its progress.
 --
 --   moves    nothing
---   locks    the live row FOR KEY SHARE, the state's row
+--   locks    the live row FOR KEY SHARE, the row of running_state
 --   raises   PL001 if the progress is not a JSON object; nothing for a lost lease: returns false
 --   called   plait.store.workers.log_attempt
 --
--- The last 64 KiB of stdout and stderr are kept. The caller replaces characters that JSON text
--- can't hold.
+-- The last 65,536 characters each of stdout and stderr are kept. The caller replaces characters
+-- that Postgres can't store in JSON.
 create or replace function plait.log_attempt(
   p_worker int, p_job uuid, p_attempt int, p_stdout text default '', p_stderr text default '',
   p_progress json default null

@@ -1,9 +1,9 @@
--- open_stream: a token that allows reading the streams of one job, and nothing else.
+-- open_stream: store a token that allows reading the streams of one job, and nothing else.
 --
 --   moves    nothing
---   locks    nothing; tokens that have expired SKIP LOCKED
---   raises   PL008 when the caller has no such job, PL012 if the time is null, not positive or more
---            than 31 days
+--   locks    expired tokens, SKIP LOCKED
+--   raises   PL008 when the caller has no such job, PL012 if the time to live is null, not positive
+--            or more than 31 days, or if the hash is null
 --   called   plait.store.streams.open_stream
 create or replace function plait.open_stream(
   p_job uuid, p_hash text, p_ttl interval, p_tenant uuid default null,
@@ -19,7 +19,7 @@ begin
       coalesce(p_ttl::text, 'null') using errcode = 'PL012';
   end if;
   if p_hash is null or p_redacted is null then
-    raise exception 'a stream token''s hash, and whether it is redacted, must not be null'
+    raise exception 'hash and redacted must not be null'
       using errcode = 'PL012';
   end if;
   perform from plait.jobs where id = p_job and tenant_id = v_tenant;

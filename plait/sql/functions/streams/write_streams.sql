@@ -7,11 +7,11 @@
 --
 -- An item is identified by (job, stream, branch, position). An existing item is left unchanged,
 -- because a replay repeats earlier writes. A run after continue_as_new has its own branches, so it
--- writes new items. A value of null closes the stream. Limits for each job: 50 streams, 100,000
--- items, 16 MiB.
--- Returns for each item, in order, the last stored position of its branch: its own, or a later one.
--- -1: the lease is lost; -2: the job's streams are full; -3: the stream is closed. In these cases
--- nothing was written for the item. The call can be repeated.
+-- writes new items. A null value closes the stream. Limits per job: 50 streams, 100,000 items,
+-- 16 MiB.
+-- Returns for each item, in order, the last stored position of its branch, which may be later than
+-- the item's; 0 for a null value. If nothing was written for the item: -1 if the lease is lost, -2
+-- if the job's streams are full, -3 if the stream is closed. The call can be repeated.
 create or replace function plait.write_streams(
   p_workers int[], p_jobs uuid[], p_attempts int[], p_names text[], p_branches text[],
   p_positions int[], p_values text[]

@@ -1,4 +1,4 @@
--- _fire: one firing of a trigger, for an instant or an event: create its job, or record why not.
+-- _fire: create the job of one firing, for an instant or an event, or record why it has none.
 --
 --   moves    nothing -> queued | scheduled
 --   locks    as enqueue_many; the caller holds the trigger's row
@@ -6,10 +6,10 @@
 --            changed, and the caller tries again; an error of the job is recorded with the firing
 --   called   dispatch, fire, release_fires
 --
--- The row of plait.fires is unique for (trigger, instant) and (trigger, event): the second call
--- does nothing (null). The dedupe window compares the rendered dedupe key; without one, an event's
--- payload. Only jobs that the trigger created count, not jobs enqueued by hand or by a test of the
--- trigger.
+-- The row in plait.fires is unique for (trigger, instant) and (trigger, event): a second call does
+-- nothing and returns null. The dedupe window compares rendered dedupe keys or, without a key, the
+-- payloads of events. It compares only firings of this trigger, so jobs that were enqueued by hand
+-- or by a test of the trigger do not count.
 create or replace function plait._fire(
   t plait.triggers, p_now timestamptz, p_instant timestamptz, p_event uuid, p_payload json,
   p_dedupe_key text, p_correlation_id text, p_limit_key text, p_error text,
@@ -59,7 +59,7 @@ begin
                        'correlation_id', p_correlation_id, 'limit_key', p_limit_key) end;
   end if;
   if o_outcome = 'enqueued' then
-    -- Computed from the trigger and the instant, so it is the same in every process.
+    -- The jitter is computed from the trigger and the instant, so it is the same in every process.
     v_due := p_instant + make_interval(
       secs => t.jitter_s * (
         (hashtextextended(t.id::text || extract(epoch from p_instant), 0) & 1048575) / 1048576.0));

@@ -1,15 +1,14 @@
--- _set_trigger: create or change a trigger, by tenant and label; absent settings do not change.
+-- _set_trigger: create or change a trigger, by tenant and label. Absent settings do not change.
 --
 --   moves    nothing
---   locks    the trigger's row; for a new one, the tenant's triggers, as _lock_tenant
+--   locks    the trigger's row; for a new trigger, the tenant's triggers, as _lock_tenant
 --   raises   PL012 for an invalid or unknown setting, or a payload that can never match the
 --            definition's schema, PL005 too many triggers, PL007 for an inactive definition, PL009
 --            for a trigger that code declares, PL016 as _lock_tenant
 --   called   declare_triggers, set_trigger
 --
--- A new timing, or the end of a pause, takes effect from now on: earlier instants neither fire nor
--- count as missed. Nothing is written if nothing differs, so workers may declare their schedules at
--- each start.
+-- If a schedule is changed or resumed, earlier instants neither fire nor count as missed. If no
+-- setting differs, nothing is written, so workers may declare their triggers at each start.
 create or replace function plait._set_trigger(
   p_tenant uuid, p_label text, p_settings json, p_origin text
 ) returns uuid
@@ -35,7 +34,7 @@ begin
   from plait.triggers
   where tenant_id = p_tenant and label = p_label and deleted_at is null for no key update;
   if not found then
-    -- triggers are counted, and two calls may create the same one
+    -- Needed because triggers are counted, and because two calls may create the same trigger.
     perform plait._lock_tenant(p_tenant, 'triggers');
     select * into o
     from plait.triggers
@@ -53,7 +52,7 @@ begin
   end if;
   if not v_new and o.origin = 'code' and p_origin <> 'code'
      and exists (select from json_object_keys(p_settings) k where k <> 'enabled') then
-    raise exception 'trigger % is declared in code: change it there; here it can only be paused',
+    raise exception 'trigger % is declared in code: change it there, or pause it',
       quote_literal(p_label) using errcode = 'PL009';
   end if;
   if v_new then
@@ -74,7 +73,7 @@ begin
   r.catch_up_window_s := case when r.catch_up = 'window' then r.catch_up_window_s end;
   if r.time_zone is not null and r.time_zone is distinct from o.time_zone
      and not exists (
-       -- clock: a name
+       -- clock: only the zone's name is read
        select from pg_timezone_names
        where name = r.time_zone and name !~ '^(posix|right)/|^(posixrules|localtime|Factory)$') then
     raise exception 'there is no time zone %', quote_literal(r.time_zone) using errcode = 'PL012';
@@ -91,8 +90,8 @@ begin
     select plait._template_fault(d.schema, r.payload::jsonb) into v_bad from plait.definitions d
       where d.name = r.definition and d.schema is not null;
     if v_bad is not null then
-      raise exception 'no job of trigger % can match the schema of %: %', quote_literal(p_label),
-        quote_literal(r.definition), v_bad
+      raise exception 'the payload of trigger % can never match the schema of %: %',
+        quote_literal(p_label), quote_literal(r.definition), v_bad
         using errcode = 'PL012';
     end if;
   end if;
@@ -126,18 +125,18 @@ exception when check_violation then
       when 'triggers_definition_check' then
         'a definition name must have 1 to 200 printable characters'
       when 'triggers_event_name_check' then
-        'an event name must have 1 to 200 letters, digits and _ . : / -'
+        'an event name must be 1 to 200 letters, digits and _ . : / -'
       when 'triggers_cron_check' then 'cron must have five fields: minute hour day month weekday'
       when 'triggers_every_s_check' then 'every must be between one second and ten years'
       when 'triggers_jitter_s_check' then 'jitter must be at most one day'
-      when 'triggers_dedupe_window_s_check' then 'a dedupe window must be at most thirty days'
-      when 'triggers_queue_check' then 'a queue name must have 1 to 100 letters, digits and _ . : -'
+      when 'triggers_dedupe_window_s_check' then 'a dedupe window must be at most 30 days'
+      when 'triggers_queue_check' then 'a queue name must be 1 to 100 letters, digits and _ . : -'
       when 'triggers_catch_up_check' then 'catch_up must be none, one, all or window'
       when 'triggers_overlap_check' then 'overlap must be allow, skip or queue'
       when 'triggers_payload_check' then 'a payload must be a JSON object of at most 64 KiB'
-      when 'triggers_window' then 'catch_up window needs catch_up_window_s'
+      when 'triggers_window' then 'catch_up window requires catch_up_window_s'
       when 'triggers_kind' then
-        'a trigger must have an event name, or a schedule: cron or every; overlap and time zone belong to a schedule'
+        'a trigger must have either an event name or a schedule (cron or every); only a schedule may have overlap and a time zone'
       else sqlerrm end using errcode = 'PL012';
 when integrity_constraint_violation or data_exception then
   raise exception 'invalid trigger: %', sqlerrm using errcode = 'PL012';

@@ -1,13 +1,13 @@
--- _template_fault: why no payload from a template can match a JSON Schema; null: one may match.
+-- _template_fault: why a template's payloads can never match a JSON Schema; null if they may.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   _set_trigger
 --
--- Checks type, required, additionalProperties, enum, const, properties and items; the rest of a
--- schema is checked when the template is filled in. A value that is one token, {{event.x}}, may
--- become anything; text with a token in it stays text.
+-- Checks type, required, additionalProperties, enum, const, properties and items; other keywords
+-- are checked when the template is filled in. A value that is a single placeholder, {{event.x}},
+-- may become any JSON value. A string that contains a placeholder stays a string.
 create or replace function plait._template_fault(
   p_schema jsonb, p_template jsonb, p_at text default 'payload'
 ) returns text
@@ -53,7 +53,7 @@ begin
       from jsonb_array_elements_text(p_schema -> 'required') k
       where not p_template ? k;
       if v_key is not null then
-        return format('%s.%s is required by the schema, and missing', p_at, v_key);
+        return format('%s.%s is missing, but the schema requires it', p_at, v_key);
       end if;
     end if;
     for v_key in select jsonb_object_keys(p_template) order by 1 loop

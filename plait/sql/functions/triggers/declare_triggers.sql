@@ -6,8 +6,8 @@
 --   called   plait.store.triggers.declare_triggers
 --
 -- p_triggers is a JSON array of {tenant, label, settings}. p_definitions: all definitions of the
--- application; triggers for these that it no longer declares are deleted. A trigger that an
--- operator has paused stays paused.
+-- application; triggers of these definitions that the code no longer declares are deleted. A
+-- trigger that an operator has paused stays paused.
 create or replace function plait.declare_triggers(p_triggers json, p_definitions text[]) returns int
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

@@ -1,4 +1,4 @@
--- delete_trigger: delete a trigger. The jobs that it created still name it.
+-- delete_trigger: delete a trigger. Jobs that it created still refer to it.
 --
 --   moves    nothing
 --   locks    the trigger's row

@@ -3,8 +3,8 @@
 --   moves    nothing -> queued; waiting -> queued
 --   locks    events and triggers SKIP LOCKED, then as enqueue_many: several leaders may call it at
 --            once
---   raises   PL016 as _fire: the caller sends the events one by one, and leaves those that are held
---            for later; an error is stored with its event
+--   raises   PL016 as _fire: the caller then sends the events one by one and postpones the blocked
+--            ones; an error is stored with its event
 --   called   plait.store.events.dispatch
 --
 -- Everything happens in one transaction. p_events is a JSON array of {event, fires: [{trigger,
@@ -40,7 +40,7 @@ begin
       for no key update of t skip locked) h;
     continue when v_held <> json_array_length(e.fires);
     if not plait._signal_event_waits(v_event) then
-      v_done := v_done + 1;  -- some progress was made: the next call continues
+      v_done := v_done + 1;  -- some waiting jobs are left: the next call continues
       continue;
     end if;
     v_jobs := 0;

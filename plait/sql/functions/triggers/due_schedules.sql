@@ -5,7 +5,7 @@
 --   raises   nothing
 --   called   plait.store.triggers.due_schedules
 --
--- `now` is the time that decides which instants are due, because the caller's clock may be wrong.
+-- The caller uses `now` to decide which instants are due, because its own clock may be wrong.
 -- p_after: the last schedule of the previous page. Locked schedules do not delay the others.
 create or replace function plait.due_schedules(p_limit int default 100, p_after uuid default null)
 returns table (

@@ -1,4 +1,4 @@
--- emit: store an event in the caller's transaction. A rollback also removes the event.
+-- emit: store an event in the caller's transaction. A rollback removes the event too.
 --
 --   moves    nothing; the leader creates one job for each trigger that matches
 --   locks    nothing
@@ -8,7 +8,7 @@
 --
 --   name   1 to 200 letters, digits and _ . : / -
 --   data   a JSON object of at most 256 KiB
---   id     id of the event, so that the call can be sent again. Default: a new one
+--   id     id of the event, so that the call can be repeated. Default: a new id
 --
 --   select plait.emit('order.paid', '{"order": 17, "cents": 4200}', correlation_id => 'request 5');
 --
@@ -24,7 +24,7 @@ declare
     case when emit.tenant is null then plait._tenant(null) else plait.tenant_id(emit.tenant) end;
 begin
   if emit.name is null or emit.name !~ '^[A-Za-z0-9_.:/-]{1,200}$' then
-    raise exception 'an event name must have 1 to 200 letters, digits and _ . : / -, got %',
+    raise exception 'an event name must be 1 to 200 letters, digits and _ . : / -, got %',
       coalesce(quote_literal(left(emit.name, 80)), 'null')
       using errcode = 'PL001';
   end if;
@@ -35,7 +35,7 @@ begin
   if length(emit.correlation_id) not between 1 and 500 then
     raise exception 'a correlation id must have 1 to 500 characters' using errcode = 'PL001';
   end if;
-  -- clock: an id is a physical thing
+  -- clock: ids come from the real clock
   if plait._is_new_id(v_id, plait._uuid_floor(clock_timestamp() - interval '1 day'),
                       -- clock: as above
                       plait._uuid_floor(clock_timestamp() + interval '1 day')) is not true then

@@ -3,13 +3,14 @@
 --   moves    nothing -> queued | scheduled
 --   locks    the trigger's row SKIP LOCKED, then as enqueue_many: several leaders may call it at
 --            once
---   raises   PL001 for instants that are not due; PL016 as _fire: the caller tries again later
+--   raises   PL001 for instants that are not due; PL016 as _fire: the caller repeats the call later
 --   called   plait.store.triggers.fire
 --
--- The caller has computed the instants between p_cursor and p_upto, from the trigger as it was at
--- p_revision. If either has changed since, or the row is locked, nothing is done and null is
--- returned: the caller must read the schedule again. p_fires is a JSON array of {instant, payload,
--- dedupe_key, correlation_id, limit_key, error}; p_error: why no instant can be computed.
+-- The caller has computed the instants between p_cursor and p_upto from revision p_revision of the
+-- trigger. If the cursor or the revision has changed since, or the row is locked, the call does
+-- nothing and returns null: the caller must read the schedule again. p_fires is a JSON array of
+-- {instant, payload, dedupe_key, correlation_id, limit_key, error}. p_error: why no instant can be
+-- computed.
 create or replace function plait.fire(
   p_trigger uuid, p_revision int, p_cursor timestamptz, p_upto timestamptz, p_next timestamptz,
   p_fires json default '[]', p_missed int default 0, p_error text default null
@@ -31,7 +32,8 @@ begin
     return null;
   end if;
   if p_upto < p_cursor or p_upto > v_now or p_next <= p_upto then
-    raise exception 'a schedule cannot be advanced beyond now' using errcode = 'PL001';
+    raise exception 'p_upto must be between p_cursor and now, and p_next must be after p_upto'
+      using errcode = 'PL001';
   end if;
   for f in
     select *
@@ -41,7 +43,7 @@ begin
     order by instant
   loop
     if (f.instant > p_cursor and f.instant <= p_upto) is not true then
-      raise exception 'an instant must be between the cursor and now, got %', f.instant
+      raise exception 'an instant must be between p_cursor and p_upto, got %', f.instant
         using errcode = 'PL001';
     end if;
     v_fired := v_fired + coalesce(((plait._fire(

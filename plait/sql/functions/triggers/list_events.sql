@@ -1,4 +1,4 @@
--- list_events: events, newest first, by cursor.
+-- list_events: events, newest first, in pages.
 --
 --   moves    nothing
 --   locks    nothing

@@ -5,12 +5,11 @@
 --   raises   nothing
 --   called   plait.store.events.pending_events
 --
--- Round-robin over tenants: first the oldest event of each, then the second of each, so that no
--- tenant waits for another's backlog, nor for events whose triggers are locked. A page ends early
--- if its events and matches reach some megabytes, so that a tenant with a thousand triggers can't
--- fill the leader's memory. A trigger that was created after the event does not fire for it.
--- p_skip: events that the caller leaves for later, because a user's transaction holds a row that
--- they need.
+-- Round-robin over tenants: first the oldest event of each tenant, then the second, so that no
+-- tenant waits for another tenant's backlog or locked triggers. A page ends early when its events
+-- and triggers reach 4 MB, so that a tenant with a thousand triggers can't fill the leader's
+-- memory. A trigger that was created after the event does not fire for it. p_skip: events that the
+-- caller has postponed, because a user's transaction holds a row that they need.
 create or replace function plait.pending_events(p_limit int default 100, p_skip uuid[] default '{}')
 returns table (id uuid, name text, at timestamptz, correlation_id text, data text, tenant_id uuid,
                tenant_slug text, tenant_name text, triggers text)

@@ -25,7 +25,7 @@ begin
     where g.id in (select h.trigger_id from plait.fires h where h.outcome = 'held') and g.enabled
       and g.deleted_at is null
       and not exists (select from plait.live l where l.job_id = g.last_job_id)
-    -- not always the same one first, because it may be locked
+    -- Random order, because firings of the first trigger may be blocked each time.
     order by random()
     limit p_limit for no key update skip locked
   loop
@@ -42,7 +42,7 @@ begin
         p_error => null, p_held => f.id);
       v_n := v_n + 1;
     exception when lock_not_available or sqlstate 'PL016' then
-      v_busy := v_busy + 1;   -- a user's transaction holds a row: a later call tries again
+      v_busy := v_busy + 1;   -- a user's transaction holds a row: left for a later call
       exit when v_busy = 5;
     end;
   end loop;

@@ -1,13 +1,12 @@
--- set_trigger: create or change a trigger, by its label; absent settings do not change.
+-- set_trigger: create or change a trigger, by its label. Absent settings do not change.
 --
 --   moves    nothing
---   locks    the tenant's triggers, as _lock_tenant, if it must be new or unchanged; then the
---            trigger's row
+--   locks    the tenant's triggers, as _lock_tenant, if the trigger must be new or unchanged; then
+--            the trigger's row
 --   raises   PL012 for an invalid or unknown setting, PL003 no such tenant, PL005 too many
 --            triggers, PL007 for an inactive definition, PL009 for a change other than a pause to a
 --            trigger that code declares, PL014 if it was changed since, or exists but must be new,
---            PL016 if
---            another open transaction changes the tenant's triggers
+--            PL016 if another open transaction is changing the tenant's triggers
 --   called   plait.store.triggers.set_trigger, users
 --
 --   p_label      the trigger's name within its tenant, 1 to 200 characters

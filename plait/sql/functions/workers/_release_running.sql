@@ -1,12 +1,12 @@
--- _release_running: requeue jobs that are assigned to a live worker but that it does not hold.
+-- _release_running: requeue jobs that are assigned to a worker, except those that it holds.
 --
 --   moves    running -> queued, or -> canceled if that was requested
---   locks    live rows SKIP LOCKED; the caller holds the worker's row, so it must not wait for
---            them; then as _fan_in
+--   locks    live rows SKIP LOCKED, because the caller holds the worker's row and must not wait;
+--            then as _fan_in
 --   raises   nothing
 --   called   after_restore, heartbeat, leave
 --
--- Does not count as an attempt used.
+-- A release does not count as an attempt used.
 create or replace function plait._release_running(
   p_worker int, p_now timestamptz, p_reason text, p_held uuid[], p_held_attempts int[]
 ) returns int
@@ -27,7 +27,7 @@ begin
                       where h.id = v.job_id and h.attempt = v.attempt)
     order by v.job_id for update skip locked
   loop
-    -- left to the next call, or to rescue
+    -- a fan-out is locked: the job is left for the next call, or for rescue
     continue when cardinality(plait._lock_affected_fan_outs(array[l.job_id])) = 0;
     perform plait._make_final(
       p_live => l, p_now => p_now, p_status => 'canceled', p_final => 'canceled',

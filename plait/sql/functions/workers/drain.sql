@@ -1,4 +1,4 @@
--- drain: mark a worker that will stop, so that its node gets no part in new node jobs.
+-- drain: mark a worker that will stop, so that new node jobs do not include its node.
 --
 --   moves    nothing
 --   locks    the worker's row, then its node's row

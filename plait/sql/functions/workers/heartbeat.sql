@@ -1,17 +1,18 @@
 -- heartbeat: renew a worker's lease, which covers all its running jobs.
 --
---   moves    running -> queued, or -> canceled if that was requested; only jobs that the worker
---            does not hold (p_held)
+--   moves    running -> queued, or -> canceled if that was requested, for jobs that the worker does
+--            not hold (p_held)
 --   locks    the worker's row; live rows SKIP LOCKED
 --   raises   PL011 when the worker is lost or unknown: other workers may run its jobs by now
 --   called   plait.store.workers.heartbeat
 --
--- If the reply to a claim is lost, jobs are assigned to a worker without its knowledge. If
+-- If the reply to a claim is lost, the worker does not know that jobs are assigned to it. If
 -- o_running differs from the number of jobs that it holds, and none of its claims is in progress,
 -- it sends p_held and p_held_attempts. All its other jobs are then released, which does not count
--- as an attempt used. o_gone: jobs that it holds but no longer owns; their handlers must stop.
--- p_blocked_s: how long the handler of p_blocked_job has blocked the worker's event loop; null: not
--- blocked. p_prefetched: jobs that it holds but has not started; p_running does not include them.
+-- as an attempt used. o_gone: jobs that the worker holds but no longer owns; their handlers must
+-- stop. p_blocked_s: how long the handler of p_blocked_job has blocked the worker's event loop;
+-- null if it is not blocked. p_prefetched: the number of jobs that the worker holds but has not
+-- started; p_running does not include them.
 create or replace function plait.heartbeat(
   p_worker int, p_running int default 0, p_held uuid[] default null,
   p_held_attempts int[] default null, p_blocked_s float8 default null,

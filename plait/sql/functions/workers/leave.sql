@@ -1,13 +1,13 @@
--- leave: release a stopping worker's running jobs, so that others can claim them immediately.
+-- leave: release a stopping worker's running jobs, so that other workers can claim them now.
 --
 --   moves    running -> queued, or -> canceled if that was requested
 --   locks    the worker's row, against concurrent claims; then live rows SKIP LOCKED
 --   raises   nothing
 --   called   plait.store.workers.leave
 --
--- This does not count as an attempt used. If a call whose connection broke is still settling a job,
--- or an operator is canceling it, its row is skipped and the worker becomes `lost`, so that rescue
--- requeues the job. rescue ignores workers that are `gone`.
+-- A release does not count as an attempt used. A job's row may be locked, by a settle whose
+-- connection broke or by an operator's cancel. It is skipped, and the worker becomes `lost` instead
+-- of `gone`, so that rescue requeues the job.
 create or replace function plait.leave(p_worker int) returns int
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
 declare

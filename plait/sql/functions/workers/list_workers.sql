@@ -1,4 +1,4 @@
--- list_workers: workers that are alive, and those that were lost or left within p_since.
+-- list_workers: workers that are alive, and workers that were lost or left within p_since.
 --
 --   moves    nothing
 --   locks    nothing
@@ -9,10 +9,10 @@
 --
 --   select id, state, host, queues, running from plait.list_workers();
 --
--- prefetched: claimed jobs that wait for a slot, as of the last heartbeat; their status is
--- `running` like that of jobs that have started. leads: its process leads. blocked_since: since
--- when a handler has blocked its event loop, as of the last heartbeat; blocked_job is null if the
--- worker could not determine which job it is.
+-- prefetched: the number of claimed jobs that wait for a slot, as of the last heartbeat; their
+-- status is also `running`. leads: true if the worker's process is the leader. blocked_since: when
+-- a handler began to block the worker's event loop, as of the last heartbeat; blocked_job is null
+-- if the worker could not determine which job it is.
 create or replace function plait.list_workers(p_since interval default '1 hour')
 returns table (
   id int, state text, host text, pid int, version text, queues text[], definitions text[],

@@ -1,4 +1,4 @@
--- register_worker: begin a worker's lease. The new id fences all writes under an earlier one.
+-- register_worker: begin a worker's lease. The new id fences all writes under earlier ids.
 --
 --   moves    nothing
 --   locks    its node's row; inserts the notification locks of its queues
@@ -6,10 +6,10 @@
 --            address or label
 --   called   plait.store.workers.register
 --
--- p_node: the worker joins this node and adds it to the cluster. If it is the only live worker of
--- the node, it replaces or removes the node's address and labels; otherwise it changes only those
--- that it gives. p_holder: its process's name in leader elections. p_build: durable jobs that start
--- on this worker continue on workers of the same build.
+-- p_node: the worker joins this node and adds it to the cluster. If no other worker of the node is
+-- alive, the node's address and labels are replaced or removed. Otherwise only an address or labels
+-- that are given replace the stored ones. p_holder: the name of the worker's process in leader
+-- elections. p_build: durable jobs that start on this worker continue on workers of the same build.
 create or replace function plait.register_worker(
   p_host text, p_pid int, p_version text, p_queues text[], p_definitions text[],
   p_lease_s float8 default 30, p_metadata json default '{}', p_node text default null,
@@ -24,11 +24,11 @@ declare
     where w.node = p_node and w.state = 'alive' and w.expires_at > plait.now());
 begin
   if p_lease_s is null or p_lease_s <= 0 or p_lease_s > 86400 then
-    raise exception 'a lease must be between 0 s and a day, got % s', p_lease_s
+    raise exception 'a lease must be more than 0 s and at most one day, got % s', p_lease_s
       using errcode = 'PL012';
   end if;
   if p_build !~ '^[A-Za-z0-9_.:+-]{1,100}$' then
-    raise exception 'a build''s name must be 1 to 100 letters, digits and _ . : + -, got %',
+    raise exception 'a build name must be 1 to 100 letters, digits and _ . : + -, got %',
       quote_literal(left(p_build, 120)) using errcode = 'PL012';
   end if;
   if p_node is not null then
@@ -54,6 +54,6 @@ begin
   returning id into v_id;
   return v_id;
 exception when check_violation then
-  raise exception 'a node must have a name of 1 to 100 letters, digits and _ . : -, an address of at most 500 characters, and labels by name'
+  raise exception 'a node must have a name of 1 to 100 letters, digits and _ . : -, an address of at most 500 characters, and a JSON object of labels'
     using errcode = 'PL012';
 end $$;

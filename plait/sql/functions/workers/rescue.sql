@@ -12,17 +12,17 @@
 -- transaction. Moving them while holding the worker's row could wait for a settle that waits for
 -- that row.
 --
--- A job that ran when its worker was lost may have caused the loss, or may only have run at the
--- same time as the cause.
---   first loss    it is scheduled again within p_jitter_s, in its own lane, beside others (losses =
---                 1)
---   second loss   it is a suspect; all suspects of one lost worker are one group
---   further ones  the suspects that ran on the lost worker are split into two new groups. A worker
---                 runs suspects of one group at a time, so the cause is among them, and it is alone
---                 after log2(n) losses. Members that ran elsewhere, or did not run, keep their
---                 group
---   alone         only a loss while it was the only suspect on its worker counts; after
---                 p_max_losses of these it is a dead letter (worker_lost)
+-- A job that ran when its worker was lost may have caused the loss, or may only have run beside the
+-- job that did.
+--   first loss    it is scheduled again within p_jitter_s, in its own lane, beside other jobs
+--                 (losses = 1)
+--   second loss   it becomes a suspect; all suspects of one lost worker form one group
+--   later losses  the suspects that ran on the lost worker are split into two new groups. A worker
+--                 runs suspects of one group at a time, so the poison job is among them, and it is
+--                 alone after log2(n) losses. Members that ran elsewhere, or did not run, keep
+--                 their group
+--   alone         a loss counts only if the job was the only suspect on its worker; after
+--                 p_max_losses of these losses it is a dead letter (worker_lost)
 -- A loss does not count as an attempt used. A job whose attempt ends while its worker is alive is
 -- no longer a suspect (_settle, _suspend). A group is a number derived from the lost worker's id,
 -- so that batches and concurrent calls agree on it. The number of suspects on a worker is counted
@@ -67,7 +67,7 @@ begin
     l := v_lost.job;
     v_alone := l.lane like 'suspect%' and v_lost.suspects = 1;
     v_buried := v_alone and l.losses >= p_max_losses;
-    -- locked: left for the next call
+    -- a fan-out is locked: the job is left for the next call
     continue when (v_buried or l.cancel_requested is not null)
       and cardinality(plait._lock_affected_fan_outs(array[l.job_id])) = 0;
     if l.cancel_requested is not null then
@@ -181,7 +181,7 @@ begin
         and succeeded + failed + canceled >= waited_for)
     order by depth desc, id limit p_limit for no key update skip locked
   loop
-    -- as it is now
+    -- Check again, now that the row is locked.
     continue when f.waited_for is null
       or f.decided_at is null and f.succeeded + f.failed + f.canceled < f.waited_for;
     continue when (f.strategy in ('nursery', 'after') or f.on_timeout is not null)

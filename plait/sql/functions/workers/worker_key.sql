@@ -1,4 +1,4 @@
--- worker_key: the API key with which a live worker was registered; null: none.
+-- worker_key: the id of the API key that registered a live worker; null if there is none.
 --
 --   moves    nothing
 --   locks    nothing

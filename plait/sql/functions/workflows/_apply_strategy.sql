@@ -6,7 +6,7 @@
 --   raises   nothing
 --   called   _add_dependencies, _fan_in, rescue
 --
--- Returns the parent if it became final, with its own fan-out.
+-- Returns the parent if it became final, with the fan-out that it belongs to.
 create or replace function plait._apply_strategy(
   p_fan_out plait.fan_outs, p_now timestamptz, out o_job uuid, out o_fan_out uuid,
   out o_final plait.status, out o_tied boolean
@@ -23,10 +23,10 @@ begin
     return;  -- a late child is counted but changes nothing
   end if;
   if p_fan_out.strategy = 'nursery' then
-    -- A nursery is open until its parent waits for it: more children may be added.
+    -- Until its parent waits for it, a nursery is open: more children may be added.
     if p_fan_out.id = p_fan_out.parent_id and p_fan_out.waited_for is not null then
-      -- A job whose handler has returned waits for all its nurseries, including those that an error
-      -- interrupted, because their outcomes were not read.
+      -- A job whose handler has returned waits for all its nurseries, including nurseries that an
+      -- error interrupted, because their outcomes were never read.
       select sum(o.succeeded + o.failed + o.canceled), sum(o.failed + o.canceled), sum(o.total)
       into v_ended, v_lost, v_total
       from plait.fan_outs o
@@ -50,7 +50,7 @@ begin
         or v_lost > 0 and p_fan_out.on_node_failure = 'fail' then
     v_decision := 'failed';
   elsif p_fan_out.succeeded >= p_fan_out.needed and (p_fan_out.early or v_ended = p_fan_out.total)
-        -- If all nodes that have ended skipped their part, wait for the others.
+        -- If every part that has ended was skipped, wait for the other nodes.
         and (p_fan_out.on_timeout is null or v_ended = p_fan_out.total
              or not plait._all_skipped(p_fan_out)) then
     v_decision := 'succeeded';

@@ -1,16 +1,15 @@
 -- _cancel_remaining: cancel the open children of a fan-out and their descendants.
 --
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
---   locks    the fan-out, live rows and those of _lock_affected_fan_outs, SKIP LOCKED. Never waits
+--   locks    the fan-out, live rows, and as _lock_affected_fan_outs, SKIP LOCKED. Never waits
 --   raises   nothing
 --   called   cancel_remaining, gather
 --
--- Runs in a separate transaction, never in a child's. In a nursery only pending children are
--- canceled, unless the parent failed and cancel_on_parent_failure is set; running siblings are not
--- interrupted. If a sibling failed, children that have not started (since the workflow's last
--- retry) are canceled; if the parent failed, also those that wait for a retry, unless they have
--- children. In a node job that succeeded, only parts that are not running are canceled: a late node
--- finishes its work.
+-- Runs in a separate transaction, never in one that ends a child. In a nursery, running children
+-- are not interrupted, unless the parent failed and cancel_on_parent_failure is set. If a sibling
+-- failed, children that have not started (since their last retry) are canceled. If the parent
+-- failed, children that wait for a retry are canceled too, unless they have children. In a node job
+-- that succeeded, only parts that are not running are canceled: a late node finishes its work.
 create or replace function plait._cancel_remaining(
   p_fan_out plait.fan_outs, p_now timestamptz, p_limit int default 10000
 ) returns int
@@ -45,7 +44,7 @@ declare
 begin
   perform from plait.fan_outs where id = p_fan_out.id for no key update skip locked;
   if not found then
-    return 0;   -- locked: the leader tries again
+    return 0;   -- the fan-out is locked: the leader calls this again
   end if;
   v_jobs := array(select l.job_id
                   from plait.live l

@@ -5,8 +5,8 @@
 --   raises   nothing
 --   called   _node_job_outcome, _resume_or_end_parent
 --
--- These are children in this fan-out (the job's own nursery or its nodes) and in nurseries that an
--- error interrupted. The handler has seen the outcomes of all others.
+-- It covers this fan-out (the job's own nursery or its nodes) and nurseries that an error
+-- interrupted. The handler has read the outcomes of all other children.
 create or replace function plait._describe_failed_children(p_fan_out plait.fan_outs) returns text
 language sql stable set enable_seqscan = off as $$
   with n as (

@@ -1,14 +1,14 @@
--- _end_waits: end those waits of a running job whose conditions are met, and number them.
+-- _end_waits: end the waits of a running job whose conditions are met, and number them.
 --
 --   moves    nothing
 --   locks    the caller holds the job's live row
 --   raises   nothing
 --   called   await_steps, resume_steps
 --
--- They are numbered by the time at which the condition was met. A sleep, a timer and a signal's
--- timeout are met when they are due; a signal when it was sent, or when the wait for it began, if
--- that was later; a fan-out when it was decided. Signals with the same name go to their waits in
--- the order in which the waits began. p_waits: end only these, as in await_steps. A fan-out that
+-- Waits are numbered by the time at which their conditions were met. A sleep, a timer or a signal's
+-- timeout is met when it is due. A signal is met when it was sent, and a fan-out when it was
+-- decided, but not before the wait began. Signals with the same name are assigned to waits in the
+-- order in which the waits began. p_waits: end only these waits, as in await_steps; a fan-out that
 -- was just opened has no wait yet, and the worker would not expect its end. Returns how many waits
 -- were ended.
 create or replace function plait._end_waits(

@@ -1,20 +1,19 @@
--- _fan_in: count jobs that became final in their fan-outs, and resume or end parents.
+-- _fan_in: count newly final jobs in their fan-outs, and resume or end the parents.
 --
 --   moves    waiting -> queued, for a parent whose fan-out is decided or has the children that it
---            waits for; waiting -> succeeded | failed, for one whose own nursery is decided;
+--            waits for; waiting -> any final status, for a parent whose own nursery is decided;
 --            waiting -> canceled, for a dependent of a job that failed
---   locks    the caller has made the jobs final; fan-outs, deepest first, then by id, level by
---            level, because an end cascades upward; then parents' live rows SKIP LOCKED, so that
---            this never waits for a transaction that waits for a fan-out; rescue resumes parents
---            that were skipped
+--   locks    fan-outs, level by level from the deepest, because an end cascades upward, and by id
+--            within a level; then the parents' live rows SKIP LOCKED, so that this never waits for
+--            a transaction that waits for a fan-out; rescue resumes parents that were skipped
 --   raises   nothing
 --   called   cancel, _cancel_rows, _release_running, rescue, resume, _settle,
 --            _take_over_leader_jobs
 --
--- A fan-out is updated once for each batch. p_returned: jobs whose handler has ended and that now
--- wait for their own nursery. p_outcomes: the later status of those that failed by themselves;
--- their pending children are canceled. Siblings are never canceled here: the fan-out is marked
--- (cancel_due), and a later transaction cancels them.
+-- The caller has made the jobs final. A fan-out is updated once for each batch. p_returned: jobs
+-- whose handler has ended and that now wait for their own nursery. p_outcomes: the final status of
+-- each of these, if its handler failed; its pending children are canceled. Siblings are never
+-- canceled here: the fan-out is marked (cancel_due), and a later transaction cancels them.
 create or replace function plait._fan_in(
   p_now timestamptz, p_jobs uuid[], p_fan_outs uuid[], p_finals plait.status[],
   p_returned uuid[] default null, p_outcomes plait.status[] default null
@@ -53,8 +52,8 @@ begin
     select max(o.depth), min(o.depth) into v_depth, v_lowest from plait.fan_outs o
       where (o.id = any(p_fan_outs) or o.parent_id = any(v_orphans)) and o.depth < v_depth;
     exit when v_depth is null;
-    -- Lock all fan-outs of a job that may end here: all its nurseries decide its own nursery, and
-    -- then its open children are orphaned.
+    -- Lock all fan-outs of a job that may end here. All its nurseries together decide its own
+    -- nursery, and its end orphans its open children.
     v_level := array(
       select o.id
       from plait.fan_outs o
@@ -106,8 +105,8 @@ begin
       end if;
       e := plait._apply_strategy(f, p_now);
       if e.o_job is not null then
-        -- The parent is now final: the fan-out that it belongs to, and those of its dependents,
-        -- count it on the next level.
+        -- The parent is now final. It is counted on the next level, in the fan-out that it belongs
+        -- to and in those of its dependents.
         v_jobs := v_jobs || e.o_job; v_fans := v_fans || e.o_fan_out;
         v_finals := v_finals || e.o_final;
         if e.o_tied then
@@ -124,7 +123,7 @@ begin
         end if;
       end if;
     end loop;
-    if v_depth = v_lowest then  -- all others are counted
+    if v_depth = v_lowest then  -- all earlier jobs are counted
       p_jobs := v_jobs; p_fan_outs := v_fans; p_finals := v_finals; v_orphans := null;
     else
       p_jobs := p_jobs || v_jobs; p_fan_outs := p_fan_outs || v_fans;

@@ -7,10 +7,10 @@
 --            _take_over_leader_jobs
 --
 -- A user's open transaction can hold a fan-out (cancel, spawn, retry …). A job whose end would have
--- to wait for one is left out, and the caller handles it later. For the others, this transaction
--- already holds every row that _fan_in locks. The end of a job changes the fan-out that it belongs
--- to, those of jobs that depend on it, and its own. If this may end a parent, the same holds for
--- the parent.
+-- to wait for that transaction is left out, and the caller handles it later. For the other jobs,
+-- this transaction then holds every row that _fan_in locks. The end of a job changes the fan-out
+-- that it belongs to, the fan-outs of jobs that depend on it, and its own fan-outs. If this may end
+-- a parent, the fan-outs that the parent's end changes are locked too.
 create or replace function plait._lock_affected_fan_outs(p_jobs uuid[]) returns uuid[]
 language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_hashjoin = off as $$
 declare

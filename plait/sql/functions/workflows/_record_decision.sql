@@ -1,12 +1,12 @@
--- _record_decision: record once how a fan-out was decided; resume or end its parent.
+-- _record_decision: record the decision of a fan-out, once, and resume or end its parent.
 --
 --   moves    as _resume_or_end_parent
 --   locks    the caller holds the fan-out's row; the parent's live row SKIP LOCKED
 --   raises   nothing
 --   called   abandon_fan_outs, _apply_strategy, await_steps, resume
 --
--- Children that have not ended by now are late: they are left out of the results whatever their
--- outcome, so that every replay sees the same results.
+-- Children that have not ended by now are late. They are left out of the results, whatever their
+-- outcome, so that every replay reads the same results.
 create or replace function plait._record_decision(
   p_fan_out plait.fan_outs, p_now timestamptz, p_decision text,
   out o_job uuid, out o_fan_out uuid, out o_final plait.status, out o_tied boolean
@@ -20,7 +20,7 @@ begin
     decided_at = p_now, decision = p_decision, decided_ended = v_ended,
     rule = case when o.on_timeout is null
                      or not exists (select from plait.live l where l.job_id = o.parent_id) then
-                  null  -- canceled as a whole, not decided by its nodes
+                  null  -- the node job was canceled, so its nodes did not decide it
                 when p_decision = 'failed' then
                   case o.on_node_failure when 'fail' then 'node_failed' else 'quorum_lost' end
                 when p_decision = 'succeeded' and p_fan_out.succeeded >= o.needed then 'quorum'

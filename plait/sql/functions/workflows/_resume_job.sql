@@ -9,8 +9,8 @@ create or replace function plait._resume_job(p_live plait.live) returns void
 language plpgsql as $$
 declare
   v_now timestamptz := plait._now_after_xid();
-  -- The requested start time is that of the enqueue or of a retry. A retry (_retry) stores it in
-  -- run_at; otherwise run_at is in the past.
+  -- The start time requested by the enqueue or by a retry. A retry (_retry) stores it in run_at;
+  -- otherwise run_at is in the past.
   v_due timestamptz := greatest(
     p_live.run_at,
     case when p_live.attempt = 0 then

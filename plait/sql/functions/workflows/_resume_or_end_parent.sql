@@ -1,10 +1,10 @@
--- _resume_or_end_parent: resume or end the parent that waits for this fan-out. The only gate.
+-- _resume_or_end_parent: resume or end the parent of a fan-out. No other function does this.
 --
 --   moves    waiting -> queued; -> any final status, if the fan-out is the job's own nursery; ->
 --            canceled, if it depended on a job that failed; -> succeeded | failed | skipped, for a
---            node job that needs no leader's action
---   locks    the caller holds the fan-out's row; the parent's live row SKIP LOCKED: a transaction
---            that holds it may want the fan-out's
+--            node job that needs no leader action
+--   locks    the caller holds the fan-out's row; the parent's live row SKIP LOCKED, because a
+--            transaction that holds it may wait for the fan-out
 --   raises   nothing
 --   called   _apply_strategy, _record_decision, rescue
 --
@@ -27,7 +27,7 @@ begin
   o_resumed := found;
   if found then
     if p_fan_out.id = p_fan_out.parent_id then
-      -- how its handler ended
+      -- the attempt in which its handler ended
       select * into a from plait.attempts t where t.job_id = l.job_id and t.attempt = l.attempt;
       o_final := coalesce(
         p_fan_out.parent_final,
@@ -68,7 +68,7 @@ begin
     end if;
   elsif exists (select from plait.live v
                 where v.job_id = p_fan_out.parent_id and v.wait_on in (v_on, 'several')) then
-    return;  -- the parent's row is locked: rescue tries again
+    return;  -- the parent's row is locked: rescue calls this again
   end if;
   update plait.fan_outs set waited_for = null where id = p_fan_out.id;
 end $$;

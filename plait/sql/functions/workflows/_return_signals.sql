@@ -1,12 +1,12 @@
--- _return_signals: mark signals that ended one of these steps as unread.
+-- _return_signals: mark the signals that ended these steps as unread.
 --
 --   moves    nothing
 --   locks    the steps and their signals; the caller holds the live row
 --   raises   nothing
 --   called   await_steps, continue_as_new
 --
--- The handler did not receive them: the branch that waited was canceled, or the handler ended
--- first. An event stays read, because a later wait must not receive an earlier event.
+-- The handler did not receive these signals: the branch that waited was canceled, or the handler
+-- ended first. Events stay consumed, because a later wait must not receive an earlier event.
 create or replace function plait._return_signals(p_job uuid, p_steps json) returns void
 language sql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
   with undelivered as (

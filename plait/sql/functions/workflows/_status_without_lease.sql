@@ -5,8 +5,8 @@
 --   raises   nothing
 --   called   await_steps, continue_as_new, open_fan_out, open_nodes
 --
--- For a call that finds no lease. A call that succeeded and whose reply was lost is sent
--- again, and must get the same reply.
+-- The reply to a call whose attempt no longer has the lease. If the call succeeded before and its
+-- reply was lost, the repeated call must get the same reply.
 create or replace function plait._status_without_lease(p_worker int, p_job uuid, p_attempt int)
 returns text language sql stable as $$
   select case when exists (select from plait.attempts a

@@ -1,4 +1,4 @@
--- _suspend: make a running job wait without a worker. Does not count as an attempt used.
+-- _suspend: make a running job wait without a worker. This does not count as an attempt used.
 --
 --   moves    running -> waiting
 --   locks    the caller holds the live row

@@ -1,13 +1,13 @@
--- abandon_fan_outs: a running job stops waiting for fan-outs; their open children are canceled.
+-- abandon_fan_outs: stop waiting for fan-outs of a running job, and cancel their open children.
 --
 --   moves    nothing; open children are canceled in a later transaction (cancel_due)
 --   locks    the live row FOR KEY SHARE; the fan-outs, in order of id
 --   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
---            sends it again
+--            repeats the call
 --   called   plait.store.workflows.abandon_fan_outs
 --
--- Decided fan-outs do not change, and neither do those that were opened with
--- cancel_remaining=False. The call can be repeated. Returns false when the lease is lost.
+-- Fan-outs that are decided or were opened with cancel_remaining=False do not change. The call can
+-- be repeated. Returns false when the lease is lost.
 create or replace function plait.abandon_fan_outs(
   p_worker int, p_job uuid, p_attempt int, p_fan_outs uuid[]
 ) returns boolean

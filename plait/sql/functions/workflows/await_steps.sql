@@ -1,21 +1,22 @@
--- await_steps: a running job waits for any of several things: times, signals, fan-outs.
+-- await_steps: make a running job wait for the first of several times, signals or fan-outs.
 --
 --   moves    running -> waiting, with p_suspend, if no condition is met yet
---   locks    the live row, FOR UPDATE with p_suspend, otherwise FOR KEY SHARE; then, with
---            p_suspend, its fan-outs in order of id
+--   locks    the live row, FOR UPDATE with p_suspend, otherwise FOR KEY SHARE; then its fan-outs in
+--            id order, without p_suspend only its nurseries
 --   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
---            sends it again; PL001 for an unknown kind of wait
+--            repeats the call; PL001 for an unknown kind of wait
 --   called   plait.store.workflows.await_steps
 --
 -- Waits whose conditions are already met are ended, in order. p_waits: an array of objects with
 -- branch, name, occurrence, seq, kind, hash, delay_s or until, fan_out_id and, for a join, ended.
--- The first call for a step fixes when it is due. p_abandoned: steps whose branch was canceled; the
--- job no longer waits for them, and a signal that one of them consumed is unread again. p_next: the
--- number of the next end. A job that was canceled and has a grace period receives the cancellation
--- as an end in the branch !, numbered after the others.
--- o_status is suspended, ready (o_ended has the ends), waiting (no wait has ended, and the job
--- keeps running), stale when the lease is lost, or canceled when the job was asked to stop.
--- o_next_s: in how many seconds the first wait is due.
+-- The first call for a step determines when it is due. p_abandoned: steps whose branch was
+-- canceled. The job no longer waits for these steps, and signals that they consumed are unread
+-- again. p_next: the number for the next wait that ends. If the job was canceled and has a grace
+-- period, the cancellation is returned like an ended wait in the branch !, numbered after the
+-- others.
+-- o_status is suspended, ready (o_ended lists the ended waits), waiting (no wait has ended, and the
+-- job keeps running), stale when the lease is lost, or canceled when the job was asked to stop.
+-- o_next_s: the number of seconds until the first wait is due.
 create or replace function plait.await_steps(
   p_worker int, p_job uuid, p_attempt int, p_next int, p_suspend boolean, p_waits json,
   p_abandoned json default null, out o_status text, out o_ended json, out o_next_s float8
@@ -113,7 +114,7 @@ begin
               else s.value end,
          s.error)
        order by s.finished)
-     -- or by an earlier call of this function
+     -- includes waits that an earlier call of this function ended
      from plait.steps s
      left join plait.fan_outs o on o.id = s.fan_out_id
      where s.job_id = p_job and s.finished between p_next and p_next + json_array_length(p_waits));

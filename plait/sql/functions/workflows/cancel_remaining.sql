@@ -1,12 +1,12 @@
 -- cancel_remaining: cancel the open children of one fan-out that is marked cancel_due.
 --
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
---   locks    as _cancel_remaining. One fan-out for each call. Never waits
+--   locks    as _cancel_remaining. One fan-out per call. Never waits
 --   raises   nothing
 --   called   plait.store.leader.resume
 --
--- Returns how many jobs were examined; null if nothing is due. The caller repeats it until it
--- returns null.
+-- Returns the fan-out and the number of children to cancel; null if nothing is due. The caller
+-- repeats the call, with the last fan-out as p_after, until it returns null.
 create or replace function plait.cancel_remaining(
   p_after uuid default null, out o_fan_out uuid, out o_jobs int
 )
@@ -20,7 +20,7 @@ begin
   from (
     (select * from plait.fan_outs where cancel_due and id > v_after order by id limit 1)
     union all
-      -- Final node jobs: parts that have not started, or would start again, are canceled.
+      -- Final node jobs: cancel the parts that have not started or would start again.
       (select *
        from plait.fan_outs o
        where o.on_timeout is not null and o.decided_at is not null

@@ -1,18 +1,18 @@
--- continue_as_new: start a running job again with new arguments and no steps, as the same job.
+-- continue_as_new: start a running job again, with a new payload and no steps.
 --
 --   moves    running -> queued
---   locks    the live row; then its fan-outs in order of id; the job's row
+--   locks    the live row; then its fan-outs in id order; the job's row
 --   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
---            sends it again; PL001 for an invalid payload
+--            repeats the call; PL001 for an invalid payload
 --   called   plait.store.workflows.continue_as_new
 --
 -- Handles, the dedupe key and unread signals stay valid. Returns suspended (also if the same call
--- succeeded before), stale when the lease is lost, or canceled when the job was asked to stop. Its
--- attempts used are reset, and any build may run it. Children that it spawned remain its children;
--- sub-jobs of open fan-outs are canceled; the new run requests its follow-ups again. Consumed
--- signals are deleted after a day, so that a job that continues for ever does not grow.
--- p_undelivered: steps whose end did not reach the handler; a signal that one of them consumed is
--- unread again.
+-- succeeded before), stale when the lease is lost, or canceled when the job was asked to stop. The
+-- number of attempts used is reset, and any build may run the job. Spawned children remain its
+-- children. Sub-jobs of open fan-outs are canceled. The new run requests its follow-ups again.
+-- Consumed signals are deleted after a day, so that a job can continue forever without growing.
+-- p_undelivered: steps whose end did not reach the handler; signals that they consumed are unread
+-- again.
 create or replace function plait.continue_as_new(
   p_worker int, p_job uuid, p_attempt int, p_payload text, p_undelivered json default null
 ) returns text

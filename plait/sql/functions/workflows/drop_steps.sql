@@ -1,4 +1,4 @@
--- drop_steps: remove a failed step and all later ones, so that the next attempt runs them again.
+-- drop_steps: remove a failed step and all later steps, so that the next attempt runs them again.
 --
 --   moves    nothing
 --   locks    the live row FOR KEY SHARE

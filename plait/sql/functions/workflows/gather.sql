@@ -1,15 +1,15 @@
--- gather: outcomes of a decided fan-out's children, by index; if streamed, in order of end.
+-- gather: outcomes of a fan-out's children, by index or, if it is streamed, as they ended.
 --
---   moves    scheduled | queued | waiting -> canceled, for open children that the fan-out does not
---            keep
---   locks    those live rows SKIP LOCKED; then the fan-out
+--   moves    scheduled | queued | waiting -> canceled, for open children of a fan-out that is
+--            marked cancel_due
+--   locks    as _cancel_remaining, if the fan-out is marked cancel_due
 --   raises   PL008 when the job has no such fan-out
 --   called   plait.store.workflows.gather
 --
--- Late children are left out, unless the fan-out is streamed. o_position: where to continue. A page
--- ends with the row at which its results and errors reach p_bytes, and has at least one row. Rows
--- are read one by one, so that a page reads no more values than it returns; sizes on disk don't
--- help, because values are compressed.
+-- Children that ended after the decision are left out. Before the decision, only a streamed fan-out
+-- returns rows. Pass the last o_position as p_after to read the next page. A page ends with the row
+-- at which its results and errors reach p_bytes. Rows are read one by one, so that a page reads no
+-- more values than it returns; sizes on disk don't help, because values are compressed.
 create or replace function plait.gather(
   p_job uuid, p_fan_out uuid, p_after int default -1, p_limit int default 5000,
   p_bytes int default null

@@ -1,16 +1,16 @@
--- open_fan_out: store a fan-out: children, checkpoint and suspension in one transaction.
+-- open_fan_out: store a fan-out and its children, and suspend the job, in one transaction.
 --
 --   moves    running -> waiting; nothing -> queued, for each child
 --   locks    the parent's live row; the tenant's row if it has a quota
 --   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
---            sends it again; PL001 bad argument, PL002 bad id, PL005 quota exceeded, PL007 inactive
---            definition, PL009 when the fan-out that it belongs to does not allow it
+--            repeats the call; PL001 bad argument, PL002 bad id, PL005 quota exceeded, PL007
+--            inactive definition, PL009 if the job's own fan-out was opened with nested=False
 --   called   plait.store.workflows.open_fan_out
 --
--- Returns suspended, opened if the job does not wait yet (p_suspend), stale when the lease is lost,
--- or canceled when the job was asked to stop. The call can be repeated. Children inherit tenant,
--- root and correlation id. Missing arrays and null elements take the definition's defaults; a
--- single element of p_definitions, p_queues, p_priorities or p_max_attempts applies to all
+-- Returns suspended, opened if the job keeps running (p_suspend is false), stale when the lease is
+-- lost, or canceled when the job was asked to stop. The call can be repeated. Children inherit the
+-- tenant, root and correlation id. For missing arrays and null elements, the definition's defaults
+-- apply. A single element of p_definitions, p_queues, p_priorities or p_max_attempts applies to all
 -- children.
 create or replace function plait.open_fan_out(
   p_worker int, p_job uuid, p_attempt int,
@@ -47,7 +47,7 @@ begin
     p_suspend := false;  -- the handler must receive the cancellation first, from await_steps
   end if;
   if exists (select from plait.fan_outs where id = p_fan_out) then
-    return 'opened';  -- by the same call, whose reply was lost
+    return 'opened';  -- by an earlier call whose reply was lost
   end if;
   select * into j from plait.jobs where id = p_job;
   if exists (select from plait.fan_outs f where f.id = l.fan_out_id and not f.nested) then

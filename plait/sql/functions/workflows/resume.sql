@@ -1,15 +1,15 @@
 -- resume: end waits that are due: sleeps, timeouts of signals and fan-outs, deadlines.
 --
 --   moves    waiting -> queued; waiting -> any final status, for a node job whose nodes have timed
---            out; scheduled | queued | waiting -> failed, for a job past its deadline. The worker
---            ends a running job, because it knows the time limit
+--            out; scheduled | queued | waiting -> failed, for a job past its deadline. A running
+--            job is ended by its worker, which knows the deadline
 --   locks    live rows, fan-outs, deadlines and event_waits, SKIP LOCKED: safe to run in several
 --            processes at once. Never waits
 --   raises   nothing
 --   called   plait.store.leader.resume
 --
--- Also queues jobs whose row was held when an event was sent to them (_signal_event_waits).
--- o_next_s: in how many seconds the next wait is due, not counting waits that are due but locked.
+-- Also queues jobs whose row was locked when an event was sent to them (_signal_event_waits).
+-- o_next_s: seconds until the next wait is due, not counting waits that are due but locked.
 create or replace function plait.resume(
   p_limit int default 1000, out o_resumed int, out o_timed_out int, out o_next_s float8
 )
@@ -84,7 +84,7 @@ begin
     select * from plait.fan_outs where timeout_at <= v_now and decided_at is null
     order by depth desc, timeout_at limit p_limit for update skip locked
   loop
-    -- This may end a node job, which is then counted in the fan-out that it belongs to.
+    -- The timeout may end a node job, which is then counted in the fan-out that it belongs to.
     continue when f.on_timeout is not null
       and cardinality(plait._lock_affected_fan_outs(array[f.parent_id])) = 0;
     e := plait._record_decision(

@@ -6,8 +6,8 @@
 --   called   plait.store.leader.resume_missed
 --
 -- Normally each wait ends in the transaction that meets its condition. If a bug prevents that, this
--- function finds the job: its signal is stored, or no child of a serial nursery has its turn.
--- rescue handles fan-outs, and resume handles sleeps and timeouts. Returns how many it found, which
+-- function finds jobs whose signal is stored, and serial nurseries in which no child has its turn.
+-- rescue handles fan-outs, and resume handles sleeps and timeouts. Returns the number found, which
 -- should be 0.
 create or replace function plait.resume_missed(
   p_limit int default 1000, out o_resumed int, out o_took_s float8

@@ -1,4 +1,4 @@
--- resume_steps: the steps of a durable job, for a replay, in the order of their requests.
+-- resume_steps: the steps of a durable job, for a replay, in the order in which they began.
 --
 --   moves    nothing
 --   locks    the live row FOR KEY SHARE; changes only rows of this job
@@ -6,9 +6,9 @@
 --   called   plait.store.workflows.resume_steps
 --
 -- If a job has only one wait at a time, the end of that wait is recorded here, which saves a round
--- trip. With several branches or a timer, the handler may have canceled a wait since; it reports
--- that first, with await_steps. All steps are returned, but values only until they reach p_bytes;
--- step_values returns the others (left_out).
+-- trip. With several branches or a timer, the handler may have canceled a wait since, and it
+-- reports that first, with await_steps. All steps are returned, but values only until they reach
+-- p_bytes; step_values returns the other values (left_out).
 create or replace function plait.resume_steps(
   p_worker int, p_job uuid, p_attempt int, p_bytes int default null
 ) returns table (branch text, name text, occurrence int, seq int, finished int, kind text,
@@ -37,8 +37,8 @@ begin
        from plait.steps s
        where s.job_id = p_job));
   end if;
-  -- Estimated from sizes on disk, without reading a value: uncompressed it is at most 255 times as
-  -- large.
+  -- Estimate the size from the sizes on disk, without reading values: an uncompressed value is at
+  -- most 255 times as large.
   if coalesce((select sum(pg_column_size(s.value)::bigint
                             * case when pg_column_compression(s.value) is null then 1 else 255 end)
                from plait.steps s

@@ -2,15 +2,15 @@
 --
 --   moves    nothing
 --   locks    live rows FOR KEY SHARE, in id order: until this commits, the worker can't lose the
---            job (rescue and settle lock the whole row). Users' verbs, which only update it
---            (cancel, signal, spawn, after), do not conflict
+--            job, because rescue and settle lock the row FOR UPDATE. Users' calls, which lock it
+--            FOR NO KEY UPDATE (cancel, signal, spawn, after), do not conflict
 --   raises   check violations, and errors for values that are not JSON
 --   called   plait.sdk.steps._run_in_transaction, plait.store.workflows.save_steps
 --
--- p_done: false for a step whose branch was canceled before it ended: it is neither run nor
--- delivered again. Returns the positions of steps whose lease is lost: nothing was written for
--- them. The call can be repeated. A job that runs its steps in sequence sends them one by one, and
--- that case needs no joins.
+-- p_done: false for a step whose branch was canceled before it ended; such a step is neither run
+-- nor delivered again. Returns the positions of steps whose lease is lost; nothing is written for
+-- these steps. The call can be repeated. A job that runs its steps in sequence sends them one by
+-- one, and that case needs no joins.
 create or replace function plait.save_steps(
   p_worker int, p_jobs uuid[], p_attempts int[], p_names text[], p_occurrences int[], p_seqs int[],
   p_kinds text[], p_hashes text[] default null, p_values text[] default null,

@@ -1,4 +1,4 @@
--- step_values: values of steps that resume_steps left out, from the given step on.
+-- step_values: the values of steps that resume_steps left out, starting with the given step.
 --
 --   moves    nothing
 --   locks    nothing
