@@ -2,7 +2,7 @@
 
 Prints:
 
-        at most 1 job per customer at once, 3 customers at once
+    at most 1 job per customer at once, 3 customers at once
 """
 
 import asyncio

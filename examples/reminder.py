@@ -17,7 +17,7 @@ app = Plait()
 
 @app.job
 async def remind() -> str:
-    await sleep("1h")  # suspended: uses no worker, connection or memory
+    await sleep("1h")  # suspended: holds no worker and no connection
     return "reminded"
 
 

@@ -2,10 +2,9 @@
 
 Prints:
 
-        24 hourly jobs
+    24 hourly jobs
     1 nightly job, at 2030-01-02T07:00:00+00:00
     1 job for order 17
-
 """
 
 import asyncio
