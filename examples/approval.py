@@ -24,7 +24,7 @@ async def pay(cents: int, patience: str = "30d") -> str:
 
 async def main() -> None:
     handle = await pay.enqueue(250)
-    # It may be sent before the job waits: signals are stored. Or: plait jobs signal ID approved '{"by": "ada"}'
+    # A signal is stored, so you can send it before the job waits. Or: plait jobs signal ID approved '{"by": "ada"}'
     await handle.signal("approved", {"by": "ada"})
     print(await handle.result(timeout="1m"))
     print(await (await pay.enqueue(900, patience="100ms")).result(timeout="1m"))

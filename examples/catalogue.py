@@ -1,4 +1,4 @@
-"""Nested fan-outs: categories, their products, and the variants of each.
+"""Nested fan-outs: categories, their products, and the variants of each product.
 
 Prints:
 

@@ -1,7 +1,7 @@
-"""A node job: every machine of the cluster rebuilds its own cache, and when a quorum of them is done, the leader publishes the version.
+"""A node job: every machine of the cluster rebuilds its own cache, and when a quorum of nodes has finished, the leader publishes the version.
 
-A single machine needs no setup: it is the only node, and the quorum is one of one. On five machines, start `plait worker cluster.py --node a`
-and so on, one on each; any of them may be killed.
+A single machine needs no setup: it is the only node, and the quorum is one of one. With five machines, start a worker on each: `plait worker
+cluster.py --node a`, `--node b` and so on. Any of them may fail.
 
 Prints:
 
@@ -19,23 +19,23 @@ caches: dict[str, int] = {}
 
 @app.node_job(quorum="majority", quorum_timeout="10s", on_timeout="fail", on_node_failure="tolerate")
 async def rebuild(version: int) -> int:
-    """On every node that is up when the job is asked for."""
+    """Run on every node that is live when the job is enqueued."""
     node = current().node or "?"
     if caches.get(node) == version:
-        raise Skip("this node has it already")
+        raise Skip("this node already has the version")
     caches[node] = version
     return version
 
 
 @rebuild.on_leader
 async def publish(nodes: Nodes[int], version: int) -> str:
-    """Once more than half of them are done: on the process that leads, and nowhere else."""
+    """Run on the leader when more than half of the nodes have finished."""
     return f"version {version} is live on {len(nodes.values())} of {len(nodes)} nodes, by {nodes.rule}"
 
 
 @app.leader_job()
 async def rotate_keys() -> str:
-    """No node has a part in it: only the leader."""
+    """Run only on the leader."""
     return "the leader rotated the keys"
 
 

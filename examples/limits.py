@@ -1,8 +1,8 @@
-"""A per-key concurrency limit: one job per customer at a time; customers do not wait for each other.
+"""A per-key concurrency limit: one job per customer at a time. Customers do not wait for each other.
 
 Prints:
 
-    at most 1 of a customer at once, and 3 customers at once
+    at most 1 job per customer at once, 3 customers at once
 """
 
 import asyncio
@@ -18,7 +18,7 @@ most_of_one = most_customers = 0
 
 @app.job(key="customer", key_max_running=1)
 async def sync(customer: str, _page: int) -> None:
-    global most_of_one, most_customers  # noqa: PLW0603 - this example watches itself
+    global most_of_one, most_customers  # noqa: PLW0603 - the example measures its own concurrency
     running[customer] += 1
     most_of_one = max(most_of_one, running[customer])
     most_customers = max(most_customers, sum(count > 0 for count in running.values()))
@@ -30,7 +30,7 @@ async def main() -> None:
     handles = await sync.enqueue_many([(customer, page) for customer in "abc" for page in range(3)])
     for handle in handles:
         await handle.result(timeout="1m")
-    print(f"at most {most_of_one} of a customer at once, and {most_customers} customers at once")
+    print(f"at most {most_of_one} job per customer at once, {most_customers} customers at once")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""An order, step by step: validate (A), lines in parallel, notification and invoice in parallel (B + C), then close (D).
+"""An order in steps: validate (A), process lines in parallel, notify and invoice in parallel (B + C), then close (D).
 
 Prints:
 
     order 7: 3 lines, 60 cents, mail to ada, invoice 7-60
-    each step was done once
+    each step ran once
 """
 
 import asyncio
@@ -63,7 +63,7 @@ async def process_order(order: Order) -> str:
 async def main() -> None:
     print(await (await process_order.enqueue(Order(7, "ada", [10, 20, 30]))).result(timeout="1m"))
     if set(done.values()) == {1}:
-        print("each step was done once")
+        print("each step ran once")
 
 
 if __name__ == "__main__":

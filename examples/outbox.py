@@ -1,7 +1,7 @@
 """An order and its job commit together, or neither does.
 
     DATABASE_URL=postgresql://… python examples/outbox.py     # a login with the role plait_client, and a table `orders`
-    plait worker examples/outbox.py                           # elsewhere, at any time
+    plait worker examples/outbox.py                           # in another terminal
 
 Prints:
 

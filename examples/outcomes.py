@@ -19,25 +19,25 @@ app = Plait()
 async def fetch(page: str) -> str:
     match page:
         case "gone":
-            raise PermanentError("404: no retry will bring it back")
+            raise PermanentError("404: a retry would not help")
         case "unchanged":
-            raise Skip("304: there is nothing to do")
+            raise Skip("304: nothing to do")
         case "broken":
-            raise OSError("500: an ordinary error is retried after the backoff")
+            raise OSError("500: any other error is retried with backoff")
         case "busy" if current().attempt == 1:
-            raise Snooze(0.1, "we are not their only client: come back, and count it as no try")
+            raise Snooze(0.1, "the server is busy: run again later, without using an attempt")
         case "busy" if current().attempt == 2:
-            raise RetryLater(0.1, "429: a try that failed")
+            raise RetryLater(0.1, "429: retry later, using an attempt")
     return f"fetched on attempt {current().attempt}"
 
 
 async def main() -> None:
     print(await (await fetch.enqueue("busy")).result(timeout="1m"))
-    for page, told in (("gone", "failed"), ("unchanged", "skipped"), ("broken", "gave up")):
+    for page, label in (("gone", "failed"), ("unchanged", "skipped"), ("broken", "gave up")):
         try:
             await (await fetch.enqueue(page)).result(timeout="1m")
         except JobFailed as error:
-            print(f"{told}: {type(error).__name__}" + (f", {error.reason}" if error.reason else ""))
+            print(f"{label}: {type(error).__name__}" + (f", {error.reason}" if error.reason else ""))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A handler in a separate process: the timeout kills it, and the worker continues.
+"""A handler in a separate process: a timeout kills the process, and the worker continues.
 
 Prints:
 

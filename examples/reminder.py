@@ -1,4 +1,4 @@
-"""A durable sleep of an hour, in a test: the test kit moves the database's clock.
+"""A durable sleep of one hour in a test: the test kit advances the database's clock.
 
 Prints:
 
@@ -17,7 +17,7 @@ app = Plait()
 
 @app.job
 async def remind() -> str:
-    await sleep("1h")  # a row with a time: holds no worker, no connection, no memory
+    await sleep("1h")  # suspended: holds no worker and no connection
     return "reminded"
 
 

@@ -1,10 +1,10 @@
-"""One day of schedules, in a test: the test kit moves the database's clock.
+"""One day of schedules in a test: the test kit advances the database's clock.
 
 Prints:
 
-    24 of the hour
-    1 of the night, at 2030-01-02T07:00:00+00:00
-    1 for an order: 17
+    24 hourly jobs
+    1 nightly job, at 2030-01-02T07:00:00+00:00
+    1 job for order 17
 """
 
 import asyncio
@@ -41,13 +41,13 @@ async def main() -> None:
     for _ in range(24):
         await kit.advance(hours=1)
         await kit.run_until_idle()
-    print(ran.count("hour"), "of the hour")
+    print(ran.count("hour"), "hourly jobs")
     nights = [one.split()[1] for one in ran if one.startswith("night")]
-    print(f"{len(nights)} of the night, at {nights[0]}")
+    print(f"{len(nights)} nightly job, at {nights[0]}")
     await app.emit("order.paid", {"id": 17})
     await kit.run_until_idle()
     orders = [one.split()[1] for one in ran if one.startswith("order")]
-    print(f"{len(orders)} for an order: {orders[0]}")
+    print(f"{len(orders)} job for order {orders[0]}")
     await kit.exit()
     await server.drop_database(database)
 

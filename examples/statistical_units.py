@@ -1,8 +1,8 @@
-"""Statistical units: derive → batches in parallel → `analyze` and `reports` afterwards, once each.
+"""Statistical units: derive, refresh batches in parallel, then analyze tables and derive reports once each.
 
-`derive` spawns a child for each batch and returns; it waits, without a worker, until all of them have ended. Its follow-ups are
-enqueued in the transaction in which it succeeds, and run once, however many derivations end in the meantime. `plait queues set analytics --mode serial`
-allows one derivation at a time, while its batches run on every worker. From SQL, a procedure or a table's trigger calls `plait.spawn(…)` and
+`derive_statistical_unit` spawns children and returns. The job then waits, without a worker, until all children have ended. Its follow-ups are
+enqueued in the transaction in which it succeeds, and run once, even if several derivations end in the meantime. `plait queues set analytics --mode serial`
+allows one derivation at a time, while its batches run on every worker. In SQL, a procedure or a trigger can call `plait.spawn(…)` and
 `plait.after(…)`.
 
 Prints:
@@ -22,7 +22,7 @@ happened: list[str] = []
 
 @app.job(queue="analytics", priority=20)
 async def refresh_batch(enterprises: list[int]) -> None:
-    if len(enterprises) > BATCH:  # too much for one batch: a sibling gets the rest
+    if len(enterprises) > BATCH:  # too many for one batch: a sibling gets the others
         await spawn_sibling(refresh_batch, enterprises[BATCH:])
         enterprises = enterprises[:BATCH]
     current().info(enterprises=len(enterprises), batches=1)
