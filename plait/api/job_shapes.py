@@ -58,7 +58,7 @@ class JobBrief(Shape):
 
 
 class UnreadSignals(Shape):
-    """Unread signals of one name."""
+    """Unread signals with one name."""
 
     name: str
     signals: int
@@ -104,7 +104,7 @@ class Span(BaseModel):
     status: str
     worker_id: int | None
     claimed_at: datetime | None = Field(
-        description="Null if it never ran: the job was canceled before it started, or this is an operator's retry."
+        description="Null if the attempt never ran: the job was canceled before it started, or an operator retried it."
     )
     started_at: datetime | None
     finished_at: datetime
@@ -124,13 +124,13 @@ class Child(Shape):
     status: Status
     attempt_count: int = Field(description="Attempts that count against max_attempts.")
     created_at: datetime
-    run_at: datetime | None = Field(description="When the job is due, or when it got its status; null if it is final.")
+    run_at: datetime | None = Field(description="When the job is due, or when it reached its current status; null if it is final.")
     finished_at: datetime | None
     wait_on: str | None
     node: str | None = Field(description="The only node that may run the job.")
     last_error: str | None = Field(description="The beginning of the error.")
-    fan_outs: int = Field(description="Number of its own fan-outs.")
-    attempts: list[Span] = Field(description="The last 100 ended attempts.")
+    fan_outs: int = Field(description="Number of fan-outs that the job has opened.")
+    attempts: list[Span] = Field(description="The last 100 finished attempts.")
 
 
 class Load(Shape):

@@ -23,7 +23,7 @@ _UNLESS_SAID: Final = [
 
 class RequestLimits:
     def __init__(self, app: ASGIApp, *, body: int, build: str) -> None:
-        """`build`: the web UI's (site.py)."""
+        """`build`: the build of the web UI (site.py)."""
         self._app = app
         self._body = body
         self._headers = [*_HEADERS, *([(b"plait-build", build.encode())] if build else [])]

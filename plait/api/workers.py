@@ -33,8 +33,8 @@ class Worker(Shape):
     started_at: datetime
     last_seen_at: datetime
     lease_expires_at: datetime
-    node: str | None = Field(description="Its node.")
-    draining: bool = Field(description="Whether it is shutting down gracefully: it finishes its running jobs.")
+    node: str | None = Field(description="The worker's node.")
+    draining: bool = Field(description="Whether the worker is shutting down gracefully: it finishes its running jobs.")
     leads: bool = Field(description="Whether its process is the leader.")
     blocked_since: datetime | None = Field(
         description="When a handler began to block its event loop; null if the event loop is not blocked."
@@ -44,6 +44,6 @@ class Worker(Shape):
 
 @router.get("/workers", response_model=Page[Worker])
 async def list_workers(ask: Ask) -> Response:
-    """List active workers, and those that left or were lost within the last hour."""
+    """List active workers, and workers that left or were lost within the last hour."""
     items = [Worker.of(row) for row in await ask.store.workers.list_workers()]
     return Json({"items": items, "next": None})

@@ -32,7 +32,7 @@ async def list_(
         ("tenant", "connector", "settings", "since", "by"),
         [(row.tenant, row.type, row.settings, row.updated_at, row.updated_by) for row in rows],
         optional=("by", "since"),
-        empty="No defaults are set. Set some: plait connectors set http '{\"timeout\": 10}'",
+        empty="No defaults are set. To set them: plait connectors set http '{\"timeout\": 10}'",
     )
 
 
