@@ -18,7 +18,7 @@ from plait.api.tenancy import Ask, Asking
 router = new_router("stream")
 
 QUIET_S: Final = 3.0
-"""After this time without an event, a keep-alive is sent."""
+"""After this time without an event, a keep-alive is sent. The key is checked again after every keep-alive or batch of events."""
 
 _EVENTS: Final[dict[str, Any]] = {
     "description": "Events `job`, `fan_out`, `log`, `queue`, `worker` (super-admins only), and `reset`, after which the client must read everything again.",

@@ -57,7 +57,7 @@ class JobNode(Shape):
     status: Status | None
     attempt: int
     late: bool = Field(
-        description="Whether the node had not finished when the job was decided; its outcome then has no effect."
+        description="Whether the node had not finished when the job was decided. The outcome of a late node has no effect."
     )
     result: Any
     error: str | None
