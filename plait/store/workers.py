@@ -154,8 +154,8 @@ class Workers:
         url: str | None = None,
         build: str | None = None,
     ) -> int:
-        """Register a worker. Returns its id. `node`: the worker's node. `holder`: the name of its process in leader elections. `url`: the URL of the API in that process.
-        `build`: the build of its code."""
+        """Register a worker. Returns its id. `node`: the worker's node. `holder`: the name of its process in leader elections. `url`: the URL
+        of the API in that process. `build`: the build of its code."""
         return int(
             await self._db.fetchval(
                 "select plait.register_worker(p_host => $1, p_pid => $2, p_version => $3, p_queues => $4, "
