@@ -44,9 +44,8 @@ async def stream(
     streams: Shares = request.app.state.streams
     streams.check(ask.caller)
     events = _events(request, ask, last_event_id or after, redaction())
-    hello = await anext(
-        events
-    )  # a browser treats the stream as open when it gets the headers, so send them only once no later change can be missed
+    # A browser treats the stream as open when it gets the headers, so send them only once no later change can be missed.
+    hello = await anext(events)
     return StreamingResponse(
         _after(hello, events),
         media_type="text/event-stream",

@@ -65,9 +65,6 @@ class DefinitionCache:
 def _wrong(schema: str | None, payload: dict[str, Any]) -> str | None:
     try:
         return None if schema is None else faults(schema, payload)
-    except (
-        ValueError,
-        TypeError,
-        RecursionError,
-    ) as error:  # JSON text may contain a lone surrogate, which is not valid Unicode
+    except (ValueError, TypeError, RecursionError) as error:
+        # JSON text may contain a lone surrogate, which is not valid Unicode.
         return str(error)

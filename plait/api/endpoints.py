@@ -81,8 +81,12 @@ class Endpoint(Shape):
     statuses: list[str]
     definitions: list[str] | None
     key_version: int
-    old_key_until: datetime | None = Field(description="Until this time, messages are also signed with the previous key.")
-    subscribed_at: datetime | None = Field(description="Outcomes since this time are delivered; null: no outcomes are delivered.")
+    old_key_until: datetime | None = Field(
+        description="Until this time, messages are also signed with the previous key."
+    )
+    subscribed_at: datetime | None = Field(
+        description="Outcomes since this time are delivered; null: no outcomes are delivered."
+    )
     disabled_at: datetime | None
     disabled_reason: str | None
     created_by: str
@@ -93,7 +97,9 @@ class Endpoint(Shape):
 class Rotation(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    overlap_seconds: float = Field(86_400, ge=0, le=2_592_000, description="How long messages are also signed with the previous key.")
+    overlap_seconds: float = Field(
+        86_400, ge=0, le=2_592_000, description="How long messages are also signed with the previous key."
+    )
 
 
 class SigningKey(BaseModel):

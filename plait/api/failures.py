@@ -22,9 +22,7 @@ from plait.store.job_rows import AttemptRow
 router = new_router("jobs")
 
 _JOBS = "Jobs with this error that are `failed` or `dead_letter` now. Retried and deleted jobs are not counted."
-_AS_OF = (
-    "All failures committed before this time are counted: now, or the last count if the leader is behind; null: not counted yet."
-)
+_AS_OF = "All failures committed before this time are counted: now, or the last count if the leader is behind; null: not counted yet."
 
 
 class Failure(Shape):
@@ -122,7 +120,9 @@ class FailureGroup(BaseModel):
     first_at: datetime
     last_at: datetime
     last_job_id: UUID
-    sample: Attempt | None = Field(description="The newest failed attempt; null if its job was deleted since the last count.")
+    sample: Attempt | None = Field(
+        description="The newest failed attempt; null if its job was deleted since the last count."
+    )
     tenants: list[FailureTenant]
     history: list[FailureInterval] = Field(description="Intervals since `start`. Empty intervals are omitted.")
     workers: list[FailureWorker] = Field(description="Workers of the newest failures, at most 100.")

@@ -124,7 +124,9 @@ class Child(Shape):
     status: Status
     attempt_count: int = Field(description="Attempts that count against max_attempts.")
     created_at: datetime
-    run_at: datetime | None = Field(description="When the job is due, or when it reached its current status; null if it is final.")
+    run_at: datetime | None = Field(
+        description="When the job is due, or when it reached its current status; null if it is final."
+    )
     finished_at: datetime | None
     wait_on: str | None
     node: str | None = Field(description="The only node that may run the job.")

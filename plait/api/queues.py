@@ -39,7 +39,9 @@ class Queue(Shape):
         description="The root of the workflow that a serial queue runs now, if you may see it."
     )
     paused_at: datetime | None
-    paused_by: str | None = Field(description="Name of the API key that paused it. Null if your key belongs to one tenant.")
+    paused_by: str | None = Field(
+        description="Name of the API key that paused it. Null if your key belongs to one tenant."
+    )
     pause_reason: str | None
 
 

@@ -41,7 +41,10 @@ class Settings(BaseModel):
     time_zone: str | None = Field(None, max_length=100)
     paused: bool | None = None
     pause_reason: str | None = Field(
-        None, min_length=1, max_length=500, description="Why the tenant is paused, shown with its jobs. Removed on resume."
+        None,
+        min_length=1,
+        max_length=500,
+        description="Why the tenant is paused, shown with its jobs. Removed on resume.",
     )
     weight: int | None = Field(None, ge=1, le=1000, description="Weight in fair scheduling.")
     max_running: int | None = Field(None, ge=0, le=2**31 - 1)

@@ -41,7 +41,8 @@ class Settings(BaseModel):
     timezone: str | None = Field(None, max_length=100, description="Null: the tenant's time zone.")
     definition_key: str | None = Field(None, min_length=1, max_length=200)
     payload_template: dict[str, Any] | None = Field(
-        None, description="Payload template: placeholders such as `{{event.a.b}}` are replaced, and no code is evaluated."
+        None,
+        description="Payload template: placeholders such as `{{event.a.b}}` are replaced, and no code is evaluated.",
     )
     dedupe_window_seconds: int | None = Field(None, ge=0, le=2_592_000)
     queue: str | None = Field(None, max_length=100)

@@ -20,9 +20,13 @@ class Claim(BaseModel):
         },
     )
 
-    worker: Number | None = Field(None, description="The number that the first claim returned; null registers a new worker.")
+    worker: Number | None = Field(
+        None, description="The number that the first claim returned; null registers a new worker."
+    )
     queues: list[QueueName] = Field(min_length=1, max_length=100)
-    definitions: list[Name] = Field(min_length=1, max_length=1000, description="The job definitions that the worker can run.")
+    definitions: list[Name] = Field(
+        min_length=1, max_length=1000, description="The job definitions that the worker can run."
+    )
     limit: int = Field(1, ge=1, le=1000)
     running: Number = Field(0, description="Number of jobs that the worker runs now.")
     wait_seconds: float = Field(0, ge=0, le=30, description="How long to wait for jobs.")
@@ -171,11 +175,10 @@ class Settle(BaseModel):
 class SettledOne(BaseModel):
     id: UUID
     attempt: int
-    accepted: bool = Field(
-        description="False, with `busy` false: the lease is lost, and nothing was changed."
-    )
+    accepted: bool = Field(description="False, with `busy` false: the lease is lost, and nothing was changed.")
     busy: bool = Field(
-        False, description="The job's row is locked by another transaction, and nothing was changed: send the outcome again."
+        False,
+        description="The job's row is locked by another transaction, and nothing was changed: send the outcome again.",
     )
 
 

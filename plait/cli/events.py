@@ -58,9 +58,7 @@ async def list_(
     tenant: Tenant = None,
     all_tenants: AllTenants = False,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="Maximum number.")] = 50,
-    before: Annotated[
-        Text, typer.Option("--before", metavar="ID", help="Last id of the previous page.")
-    ] = None,
+    before: Annotated[Text, typer.Option("--before", metavar="ID", help="Last id of the previous page.")] = None,
 ) -> None:
     """List events, newest first."""
     if tenant is not None and all_tenants:

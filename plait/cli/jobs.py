@@ -71,9 +71,7 @@ async def list_(
     limit: Annotated[
         int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="Maximum number of jobs, up to 1000.")
     ] = 50,
-    before: Annotated[
-        Text, typer.Option("--before", metavar="ID", help="Last id of the previous page.")
-    ] = None,
+    before: Annotated[Text, typer.Option("--before", metavar="ID", help="Last id of the previous page.")] = None,
     parent: Annotated[Text, typer.Option("--parent", metavar="ID", help="Only children of this job.")] = None,
     root_id: Annotated[
         Text, typer.Option("--root", metavar="ID", help="Only jobs of the workflow with this root.")

@@ -39,7 +39,9 @@ def _import_file(path: Path) -> ModuleType:
     module = _import(name, str(path))
     found = getattr(module, "__file__", None)
     if found is None or Path(found).resolve() != path:
-        raise BadApp(f"{path.name} cannot be imported: {name!r} is already {found or 'a built-in module'}. Rename the file.")
+        raise BadApp(
+            f"{path.name} cannot be imported: {name!r} is already {found or 'a built-in module'}. Rename the file."
+        )
     return module
 
 

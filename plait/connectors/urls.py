@@ -92,7 +92,8 @@ def parse(text: str) -> Url:
 def follow(url: Url, location: str) -> Url:
     """The URL that a redirect points to."""
     with contextlib.suppress(UnicodeError):
-        location = location.encode("latin-1").decode()  # the header was decoded as Latin-1, but non-ASCII locations are usually UTF-8
+        # Headers are decoded as Latin-1, but a location that is not ASCII is usually UTF-8.
+        location = location.encode("latin-1").decode()
     try:
         return parse(urljoin(str(url), location.strip(" \t")))
     except ValueError as error:
@@ -120,7 +121,8 @@ def _host(text: str) -> tuple[str, Address | None]:
             idna.decode(host)
         except (idna.IDNAError, UnicodeError) as error:
             raise Refused(f"{shown(text[:80])} is not a valid host name: {error}") from None
-    if labels[-1][0].isdigit():  # no top-level domain begins with a digit, but the last part of every form of an IPv4 address does
+    # No top-level domain begins with a digit, but the last part of every form of an IPv4 address does.
+    if labels[-1][0].isdigit():
         try:
             address4 = IPv4Address(host)
         except AddressValueError:
