@@ -1,5 +1,5 @@
-"""The access table: the minimum role of each route. Requests to a route that is not in the table are rejected, and an application with such a
-route does not start."""
+"""The access table: the minimum role of each route. Requests to a route that is not in the table are rejected, and the application does not start
+if a route is missing from it."""
 
 from typing import Final
 

@@ -48,7 +48,7 @@ class Enter(BaseModel):
 
 
 class Entered(BaseModel):
-    token: str = Field(description="Send it as `Authorization: Session …`.")
+    token: str = Field(description="The session token. Send it as `Authorization: Session …`.")
     role: Role
     tenant_id: UUID
     tenant: str

@@ -100,7 +100,7 @@ class FailureInterval(Shape):
 class FailureWorker(Shape):
     """Failures with one error on one worker."""
 
-    worker: int | None = Field(description="Null: the job failed without a worker, for example past its deadline.")
+    worker: int | None = Field(description="Null if the job failed without a worker, for example after its deadline.")
     host: str | None
     failures: int
     last_at: datetime

@@ -145,7 +145,7 @@ class Load(Shape):
 
 class Children(BaseModel):
     items: list[Child]
-    next: int | None = Field(None, description="Send it as `start` for the next page; null: this is the last page.")
+    next: int | None = Field(None, description="The value of `start` for the next page; null: this is the last page.")
 
 
 class Step(Shape):
@@ -209,18 +209,20 @@ class Node(Shape):
     last_error: str | None
     created_at: datetime
     finished_at: datetime | None
-    own_s: float | None = Field(description="Run time of its handler, over all attempts.")
-    total_s: float | None = Field(description="Time from its first start to its end, including its children.")
+    own_s: float | None = Field(description="Run time of the handler, over all attempts.")
+    total_s: float | None = Field(
+        description="Time from the first start until the job is final, including its children."
+    )
 
 
 class JobPage(Job):
     """A job with all its fields and related jobs."""
 
-    lease_expires_at: datetime | None = Field(description="When the lease of its worker expires, while the job runs.")
+    lease_expires_at: datetime | None = Field(description="When the worker's lease expires, while the job runs.")
     total_s: float | None = Field(
-        description="Total time: from its first start to its end, or until now. Null: not started."
+        description="Total time: from the first start until the job is final, or until now. Null: not started."
     )
-    own_s: float | None = Field(description="Own time: run time of its handler, over all attempts.")
+    own_s: float | None = Field(description="Own time: run time of the handler, over all attempts.")
     waiting_s: float | None = Field(description="Waiting time: suspended, in backoff or requeued.")
     unread_signals: list[UnreadSignals] = Field(description="Unread signals, by name.")
     parent: JobBrief | None

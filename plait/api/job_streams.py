@@ -53,7 +53,7 @@ class NewStreamToken(BaseModel):
 
 class StreamTokenMade(BaseModel):
     token: str = Field(
-        description="Send it as `?token=…`, or as `Authorization: Bearer …`. It only allows reading this job's streams."
+        description="The token. Send it as `?token=…` or `Authorization: Bearer …`. It only allows reading this job's streams."
     )
     expires_at: datetime
 

@@ -22,7 +22,7 @@ class Cancel(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     reason: str | None = Field(None, max_length=500)
-    tree: bool = Field(False, description="Also cancel all its descendants.")
+    tree: bool = Field(False, description="Also cancel all descendants.")
 
 
 class Retry(BaseModel):
@@ -110,7 +110,7 @@ async def reschedule(ask: Ask, job_id: UUID, body: Reschedule) -> Response:
 
 @router.post("/jobs/{job_id:uuid}/signal", response_model=Moved)
 async def signal(ask: Ask, job_id: UUID, body: Signal) -> Response:
-    """Send a signal to a job. It is stored until the job reads it; a job that waits for it resumes."""
+    """Send a signal to a job. The signal is stored until the job reads it. A job that waits for the signal resumes."""
     tenant_id = await ask.job_tenant(job_id)
     jobs = ask.changing("job.signal", job_id, tenant_id=tenant_id, name=body.name).jobs
     payload = None if body.payload is None else json_text(body.payload)

@@ -40,7 +40,7 @@ class Queue(Shape):
     )
     paused_at: datetime | None
     paused_by: str | None = Field(
-        description="Name of the API key that paused it. Null if your key belongs to one tenant."
+        description="Name of the API key that paused the queue. Null if your key belongs to one tenant."
     )
     pause_reason: str | None
 

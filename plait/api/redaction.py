@@ -39,7 +39,7 @@ class Redaction:
         return hide(value)
 
     def hidden_key(self, keys: Iterable[str], definition: str | None) -> str | None:
-        """The first of these keys or paths that leads to a hidden field. A filter by such a field would let the caller guess its value."""
+        """The first of these keys or paths that leads to a hidden field. A filter by a hidden field would let the caller guess its value."""
         sensitive = self.fields(definition)
         for key in keys:
             path = tuple(key.split("."))

@@ -60,7 +60,7 @@ class RequestLimits:
         await self._app(scope, bounded, sending)
 
     def _name(self, request: Request) -> str:
-        """The caller's request id if it consists of plain characters (a line break would corrupt the log), otherwise a new one."""
+        """The caller's request id if it consists of plain characters (a line break would corrupt the log), otherwise a new id."""
         given = request.headers.get("x-request-id", "")
         request.state.request_id = name = given if _REQUEST_ID.fullmatch(given) else str(new_id())
         return name

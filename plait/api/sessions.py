@@ -38,7 +38,7 @@ class Session(BaseModel):
     tenant: str | None
     name: str
     csrf: str | None = Field(
-        description="Send it as X-CSRF-Token with every change. Null if you authenticated with a key."
+        description="The CSRF token. Send it as X-CSRF-Token with every change. Null if you authenticated with a key."
     )
     expires_at: datetime | None = None
     logout_url: str | None = Field(

@@ -76,13 +76,13 @@ class TenantLoad(Shape):
     failure_rate: float | None = Field(
         description="Share of `ended` attempts that failed, from 0 to 1. Null if none ended."
     )
-    run_seconds: float = Field(description="Total run time of its handlers since `start`.")
-    share: float | None = Field(description="Its share of all running jobs, from 0 to 1.")
+    run_seconds: float = Field(description="Total run time of handlers since `start`.")
+    share: float | None = Field(description="The tenant's share of all running jobs, from 0 to 1.")
     fair_share: float | None = Field(
-        description="Its fair share by weight, among the tenants that have unfinished jobs."
+        description="The tenant's fair share by weight, among tenants with unfinished jobs."
     )
     noisy: list[Literal["slots", "backlog", "failures"]] = Field(
-        description="Why it may slow down other tenants. `slots`: it uses more than twice its fair share while others wait. `backlog`: most jobs of a long "
+        description="Why the tenant may slow down other tenants. `slots`: it uses more than twice its fair share while others wait. `backlog`: most jobs of a long "
         "queue are its own. `failures`: most of its attempts fail."
     )
 

@@ -40,7 +40,7 @@ class Claim(BaseModel):
 
 class ClaimedJob(BaseModel):
     id: UUID
-    attempt: int = Field(description="Send it with every request about the job.")
+    attempt: int = Field(description="Number of the attempt. Send it with every request about the job.")
     failed_attempts: int
     max_attempts: int
     tenant_id: UUID

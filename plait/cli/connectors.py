@@ -43,7 +43,7 @@ async def set_(
         str,
         typer.Argument(
             metavar="JSON",
-            help='All defaults as a JSON object, replacing the current ones; "-" reads stdin.',
+            help='All defaults as a JSON object, which replaces the current defaults; "-" reads stdin.',
             show_default=False,
         ),
     ],

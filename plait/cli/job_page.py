@@ -35,7 +35,7 @@ def show_job(
     if job.status is Status.SUCCEEDED:
         _show_block("result", job.result or "null")
     if not job.status.final:
-        show("\nwhy it waits")
+        show("\nexplanation")
         for _, words in reasons:
             show(f"  {words}")
     if nodes:

@@ -36,7 +36,7 @@ MaxTriggers = Annotated[
     typer.Option(
         "--max-triggers",
         metavar="N",
-        help="Maximum number of triggers, not counting those declared in code; none removes it.",
+        help="Maximum number of triggers, not counting triggers declared in code; none removes the limit.",
     ),
 ]
 Keep = Annotated[

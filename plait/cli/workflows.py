@@ -131,7 +131,7 @@ async def signal(
     ] = "null",
     tenant: Tenant = None,
 ) -> None:
-    """Send a signal to a job. It is stored until the job waits for it."""
+    """Send a signal to a job. The signal is stored until the job reads it."""
     wanted = arguments.job_id(job_id)
     try:
         json.loads(payload)

@@ -248,7 +248,7 @@ class Database:
         if self._lent is None:
             self._lent = self.beside()
             self._lent.statement_s = None
-        async with self._lent._connection(None, LENT_S) as connection:  # noqa: SLF001 - of its own class
+        async with self._lent._connection(None, LENT_S) as connection:  # noqa: SLF001 - the same class
             transaction = connection.transaction()
             failure: Exception | None = None
             async with asyncio.timeout(self.statement_s):
