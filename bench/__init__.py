@@ -10,10 +10,10 @@
     job_storage.py    the storage of a system's jobs: the number of stored and finished jobs, and their cost
     systems.py        every system: its packages, its settings with their source, and how to query whether all jobs are done
     environments.py   an environment for each peer, in bench/.envs
-    server.py         the one Postgres; redis.py the Redis of celery and dramatiq
-    drivers/          code that runs inside a peer's own environment, one small file each; protocol.py: how it talks to a session
+    server.py         the Postgres server; redis.py: the Redis server of celery and dramatiq
+    drivers/          code that runs in a peer's environment, one file for each peer; protocol.py: the protocol between a driver and a session
     rows.py           figures and their medians; report.py: JSON and Markdown
-    api.py, retention.py, noisy_neighbour.py    commands of their own (README.md)
+    api.py, failures.py, retention.py, noisy_neighbour.py    separate commands (README.md)
 
 A driver is a separate process that imports the peer and nothing from plait, so the cost of each system includes its own client and worker.
 """

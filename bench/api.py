@@ -1,9 +1,9 @@
-"""How long the API's pages take with many jobs in the database, `python -m bench.api [1000000]`; and how soon all watchers get a change to a job,
-and at what cost, `python -m bench.api streams [500]`.
+"""Measure the API's latency with many jobs in the database: `python -m bench.api [1000000]`. Measure how soon all watchers receive a change to a
+job, and the CPU cost: `python -m bench.api streams [500]`.
 
-Uses its own database on the embedded Postgres: half of the jobs belong to one tenant, the rest to 99 others; 90 % have succeeded, 4 % failed,
-1 % were canceled, 5 % are queued; one workflow has 10,000 children. Each request is sent 100 times over a socket, from one client, and its
-response read completely. Goal: p95 of 50 ms.
+Uses its own database on the embedded Postgres. Half of the jobs belong to one tenant, and the other half are spread over 100 tenants. 90% have
+succeeded, 4% failed, 1% were canceled, and 5% are queued. One workflow has 10,000 children. One client sends each request 100 times over a socket
+and reads the whole response. Goal: p95 of at most 50 ms.
 """
 
 import asyncio
@@ -194,7 +194,7 @@ async def streams(watchers: int) -> None:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(_watch(port, token, told)) for _ in range(watchers)]
             for _ in range(watchers):
-                await told.get()  # each sends a greeting
+                await told.get()  # each stream begins with a greeting
             await asyncio.sleep(2)
             began_cpu, began = _cpu_s(process.pid), time.perf_counter()
             delays = []

@@ -1,6 +1,6 @@
 """A separate environment for every system, created when it is first needed and created again when its requirements have changed.
 
-plait has one too, from its lock file and these sources, so that all Python systems run on the same Python version.
+plait's environment is created from its lock file and this source tree, so that all Python systems run on the same Python version.
 
 A peer that cannot be installed does not stop the run: it is listed as missing, with the installer's message.
 """
@@ -42,7 +42,7 @@ def command(system: System, role: str) -> list[str]:
 
 
 def prepare(system: System) -> None:
-    """Create the system's environment, unless it exists."""
+    """Create the system's environment, unless it exists and is current."""
     place = ENVIRONMENTS / system.name
     stamp, wanted = place / "made-from", "\n".join(system.requires)
     if system.language == "plait":
@@ -92,7 +92,7 @@ def _check_out(commit: str, tree: Path) -> None:
 
 
 def _find_python(oldest: tuple[int, int]) -> str:
-    """The newest of 3.13, 3.12, 3.11 that is installed; not a newer one, for which a peer may have no wheels yet."""
+    """The newest installed Python of 3.13, 3.12 and 3.11. Newer versions are not used, because a peer may have no wheels for them yet."""
     for minor in (13, 12, 11):
         if (3, minor) < oldest:
             break

@@ -21,7 +21,7 @@ from plait.store.migrate import migrate
 try:
     from plait.store.dev_login import ensure_dev_login
 except ImportError:
-    from plait.store.roles import ensure_dev_login  # its name in earlier commits
+    from plait.store.roles import ensure_dev_login  # the module's name in earlier commits
 asyncio.run(migrate(sys.argv[1]))
 asyncio.run(ensure_dev_login(sys.argv[1]))
 """
@@ -35,7 +35,7 @@ class JobStorage(Protocol):
         ...
 
     async def unfinished(self, asked: int) -> int:
-        """How many of the enqueued jobs are not final."""
+        """The number of enqueued jobs that are not final."""
         ...
 
     async def finished(self) -> int | None:
@@ -43,11 +43,11 @@ class JobStorage(Protocol):
         ...
 
     async def settle_down(self) -> None:
-        """Give every system the same initial state, so that none pays for earlier work."""
+        """Give every system the same initial state, so that no measurement pays for earlier work."""
         ...
 
     async def written(self) -> int:
-        """Size of the log in bytes."""
+        """The bytes written to the WAL or the append-only file."""
         ...
 
     def cpu_s(self) -> float: ...
@@ -60,7 +60,7 @@ class Servers:
 
     @asynccontextmanager
     async def storage(self, system: System) -> AsyncIterator[JobStorage]:
-        """A fresh one."""
+        """Create an empty storage for a system."""
         if system.store == "redis":
             assert self.redis is not None
             await self.redis.empty()
@@ -97,14 +97,14 @@ class PostgresStorage:
 
     @property
     def url(self) -> str:
-        """plait rejects superusers."""
+        """The database's URL. plait rejects superusers, so it gets another login."""
         user = DEV_LOGIN if self._system.language == "plait" else "postgres"
         return self._postgres.url(self.database, user=user)
 
     async def stored(self) -> int:
         return int(await self.fetchval(self._system.unfinished))
 
-    async def unfinished(self, asked: int) -> int:  # noqa: ARG002 - the database knows it
+    async def unfinished(self, asked: int) -> int:  # noqa: ARG002 - the database counts them
         return await self.stored()
 
     async def finished(self) -> int | None:

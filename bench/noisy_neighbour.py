@@ -1,4 +1,4 @@
-"""The effect of a tenant's backlog on another tenant: `python -m bench.noisy_neighbour [--jobs 100000] [--seconds 20]`.
+"""Measure the effect of a tenant's backlog on another tenant: `python -m bench.noisy_neighbour [--jobs 100000] [--seconds 20]`.
 
 One worker with 100 slots. A quiet tenant enqueues 10 jobs a second: first alone, then while another tenant has 100,000 jobs of 20 ms queued on the same
 worker. Pick-up is the time from the start of the enqueue call to the start of the handler. Goal: p99 at most 25 ms above p99 alone (F37).
@@ -67,7 +67,7 @@ async def trickle(store: Store, tenant: UUID, seconds: float) -> None:
 
 
 async def pick_ups(postgres: Postgres, name: str, count: int) -> list[float]:
-    """Pick-up times in milliseconds, sorted; waits until `count` jobs have been picked up, then deletes them."""
+    """Wait until `count` jobs have been picked up. Returns the sorted pick-up times in milliseconds, and deletes the attempts."""
     connection = await asyncpg.connect(postgres.url(name))
     try:
         deadline = time.monotonic() + 60

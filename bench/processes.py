@@ -30,7 +30,7 @@ def machine() -> Machine:
 
 
 def cpu_s(pid: int) -> float:
-    """CPU seconds of a process and all its descendants, including those that have ended."""
+    """CPU seconds of a process and all its descendants, including descendants that have ended."""
     return sum(_used(member, reaped=True) for member in family(pid))
 
 
@@ -45,7 +45,7 @@ def family(pid: int) -> list[int]:
         try:
             children = "".join(path.read_text() for path in Path(f"/proc/{member}/task").glob("*/children"))
         except OSError:
-            continue  # it has ended meanwhile
+            continue  # the process has ended meanwhile
         found.extend(int(child) for child in children.split())
     return found
 

@@ -17,7 +17,7 @@ from typing import Final
 from bench import processes
 from bench.environments import ENVIRONMENTS, Missing
 
-# The append-only file, by default with one fsync per second.
+# An append-only file with one fsync per second, as Redis does by default.
 SETTINGS: Final = {"appendonly": "yes", "appendfsync": "everysec", "save": ""}
 UNPACKED: Final = ENVIRONMENTS / "redis"
 PACKAGES: Final = (
@@ -66,7 +66,7 @@ class Redis:
                 await process.wait()
 
     async def ask(self, *words: str, database: int = 0) -> str:
-        """Send one command; returns its reply without the type prefix."""
+        """Send one command. Returns its reply without the type prefix."""
         reader, writer = await asyncio.open_unix_connection(str(self._socket))
         try:
             answer = ""
@@ -83,7 +83,7 @@ class Redis:
         await self.ask("flushall")
 
     async def written(self) -> int:
-        """Bytes of the append-only file."""
+        """The size of the append-only file in bytes."""
         lines = (await self.ask("info", "persistence")).splitlines()
         return int(next(line.partition(":")[2] for line in lines if line.startswith("aof_current_size:")))
 
@@ -107,7 +107,7 @@ def _binary() -> Path:
 def _unpack() -> None:
     for tool in ("apt-get", "dpkg"):
         if not shutil.which(tool):
-            raise Missing(f"requires Redis: redis-server is not installed, and there is no {tool} to download Debian's")
+            raise Missing(f"requires Redis: redis-server is not installed, and there is no {tool} to download it with")
     with tempfile.TemporaryDirectory(prefix="bench-redis-") as place:
         fetched = subprocess.run(
             ["apt-get", "download", "-qq", *PACKAGES],

@@ -1,4 +1,4 @@
-"""Write rows to files: JSON for programs, Markdown for people."""
+"""Write rows to a JSON file and a Markdown file."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -27,15 +27,15 @@ def markdown(meta: Mapping[str, Any], rows: Sequence[Row]) -> str:
         "",
         f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gb']} GB, Linux {machine['kernel']}; "
         f"Postgres {meta['postgres']}; commit {meta['commit']}.",
-        f"Command: `{meta['command']}`. Medians of {meta['rounds']} rounds; systems alternate within each. "
+        f"Command: `{meta['command']}`. Medians of {meta['rounds']} rounds; systems alternate within each round. "
         f"Jobs are no-ops with a small payload and a small result.",
         "",
         "Postgres: " + ", ".join(f"`{name} = {value}`" for name, value in meta["server_settings"].items()) + ".",
         "",
         *_table(rows),
         "",
-        "The rate of a backlog is measured from the first handler of any worker process until the database shows no unfinished",
-        "job; a pick-up time from the start of the enqueue call to the start of the handler.",
+        "The rate of a backlog is measured from the first handler of any worker process until the database has no unfinished",
+        "jobs. A pick-up time is measured from the start of the enqueue call to the start of the handler.",
         "",
         "| system | version | notes | settings |",
         "|---|---|---|---|",

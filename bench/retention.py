@@ -1,8 +1,8 @@
-"""The cost of retention for running jobs: `python -m bench.retention [--jobs 5000000] [--seconds 20]`.
+"""Measure the cost of retention for running jobs: `python -m bench.retention [--jobs 5000000] [--seconds 20]`.
 
-Uses its own database, full of old final jobs. Two loads run, each alternately with and without a leader that deletes those jobs: a steady
-1,000 jobs per second, to measure the time of each claim, and as many jobs as one enqueuer and one claim loop can process, to measure the
-rate. Goals: no claim takes more than 200 ms, and the rate is at least 0.85 of that without retention (F24).
+Uses its own database, full of old final jobs. Two loads run, each with and without a leader that deletes the old jobs. The first load is a
+steady 1,000 jobs per second, to measure the time of each claim. The second is as many jobs as one enqueuer and one claim loop can process, to
+measure the rate. Goals: no claim takes more than 200 ms, and the rate is at least 0.85 of the rate without retention (F24).
 """
 
 import argparse
@@ -73,7 +73,7 @@ class Load:
         return len(cycle.claimed)
 
     async def steady(self, seconds: float) -> None:
-        """RATE jobs per second, claimed as they arrive."""
+        """Enqueue RATE jobs per second, and claim them as they arrive."""
         until = time.monotonic() + seconds
 
         async def enqueue() -> None:
@@ -90,7 +90,7 @@ class Load:
                     await asyncio.sleep(0.005)
 
     async def at_best(self, seconds: float) -> float:
-        """As many as possible; returns jobs per second."""
+        """Process as many jobs as possible. Returns jobs per second."""
         until = time.monotonic() + seconds
 
         async def enqueue() -> None:
@@ -138,7 +138,7 @@ async def forgetting(url: str, wanted: bool) -> AsyncIterator[None]:
         sys.executable, "-m", "bench.retention", "--forget", url, stdout=asyncio.subprocess.PIPE
     )
     assert process.stdout is not None
-    await process.stdout.readline()  # wait for its first batch
+    await process.stdout.readline()  # wait until it has deleted its first batch
     try:
         yield
     finally:

@@ -11,7 +11,7 @@ class Row:
     measure: str
     system: str
     value: float | None
-    """None if it could not be measured; `settings["missing"]` has the reason."""
+    """None if the measurement failed; `settings["missing"]` has the reason."""
     unit: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     rounds: tuple[float, ...] = ()

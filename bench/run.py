@@ -1,7 +1,7 @@
 """The benchmark's command: `python -m bench.run`, or `make bench` and `make bench-quick`.
 
 Systems alternate within a round, and every second round has the opposite order, so that other load on the machine affects
-all of them. The figure is the median of the rounds. Results are written after every round, so a run that is stopped still
+all systems. The figure is the median of the rounds. Results are written after every round, so an interrupted run still
 has results.
 """
 
@@ -33,7 +33,7 @@ QUICK_SYSTEMS = ("plait", "graphile-worker", "pgqueuer")
 
 def main() -> int:
     asked = _arguments()
-    # Both signals run every `finally` block, so that no server and no worker is left running.
+    # SIGINT and SIGTERM both run every `finally` block, so that no server and no worker is left running.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with asyncio.Runner() as runner:
         try:
@@ -46,11 +46,11 @@ def _arguments() -> argparse.Namespace:
     names = [system.name for system in SYSTEMS]
     parser = argparse.ArgumentParser(prog="python -m bench.run", description="benchmark plait and its peers in one run")
     parser.add_argument("--quick", action="store_true", help="plait and two peers, few measures: two minutes")
-    parser.add_argument("--systems", type=_list_of(names), help=f"systems to run, of {','.join(names)}")
+    parser.add_argument("--systems", type=_list_of(names), help=f"systems to run: {','.join(names)}")
     parser.add_argument(
         "--measures",
         type=_list_of([measure.name for measure in MEASURES]),
-        help="measures to run, of " + "; ".join(f"{measure.name} ({measure.rows})" for measure in MEASURES),
+        help="measures to run: " + "; ".join(f"{measure.name} ({measure.rows})" for measure in MEASURES),
     )
     parser.add_argument("--before", metavar="COMMIT", help="also measure plait at this commit, as plait-before")
     parser.add_argument("--rounds", type=int, help="number of rounds (default: 3; with --quick: 1)")
@@ -65,7 +65,7 @@ def _list_of(known: Sequence[str]) -> Any:
     def parse(text: str) -> list[str]:
         names = [name.strip() for name in text.split(",") if name.strip()]
         if unknown := [name for name in names if name not in known]:
-            raise argparse.ArgumentTypeError(f"must be some of {', '.join(known)}, got {unknown[0]!r}")
+            raise argparse.ArgumentTypeError(f"must be a list of {', '.join(known)}, got {unknown[0]!r}")
         return names
 
     return parse

@@ -1,4 +1,4 @@
-"""The Postgres of the benchmark: the wheel's server with fixed settings, and a fresh database for every measurement."""
+"""The Postgres server of the benchmark: the embedded Postgres with fixed settings, and a fresh database for every measurement."""
 
 import asyncio
 import itertools
@@ -19,7 +19,7 @@ SETTINGS: Final = {
     "synchronous_commit": "on",
     "shared_buffers": "1GB",
     "max_connections": "200",
-    # Checkpoints must not affect one system more than another, so each measurement begins with one.
+    # Checkpoints must not affect one system more than another, so each measurement begins with a checkpoint.
     "max_wal_size": "8GB",
     "min_wal_size": "1GB",
     "checkpoint_timeout": "30min",
@@ -30,8 +30,7 @@ WARM: Final = (
     "drop table warm",
     "checkpoint",
 )
-"""Bring the server into the state of one that has run for a while: its log files exist and can be reused, and its memory is allocated.
-Otherwise the first system would pay for both."""
+"""Warm up the server, so that its WAL files exist and can be reused, and its memory is allocated. Otherwise the first system would pay for both."""
 DATA = Path(__file__).parent / ".data"
 
 

@@ -20,7 +20,7 @@ READY_S = 60.0
 STOP_S = 10.0
 LONGEST_ORDER_S = 600.0
 STEERING = ("PLAIT_", "PG", "DBOS_", "OBAN_", "CELERY_", "VIRTUAL_ENV")
-"""Variables of other projects, which must not reach a driver."""
+"""Prefixes of environment variables that must not reach a driver."""
 
 
 class Failed(Exception):
@@ -28,7 +28,7 @@ class Failed(Exception):
 
 
 class Process:
-    """A driver in its own session, which communicates in lines."""
+    """A driver process in its own session. It exchanges lines with the harness."""
 
     def __init__(self, process: asyncio.subprocess.Process, log: Path) -> None:
         self._process = process
@@ -109,7 +109,7 @@ class WorkerPool:
             self._listening.append(asyncio.create_task(self._listen(member)))
 
     async def wait_until_begun(self, timeout_s: float = READY_S) -> None:
-        """Wait until the first handler runs in any of them."""
+        """Wait until the first handler runs in any worker."""
         begun = asyncio.create_task(self._begun.wait())
         try:
             await asyncio.wait([begun, *self._listening], timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
@@ -125,7 +125,7 @@ class WorkerPool:
         return 600 * len(self._members)
 
     async def wait_for_more(self, timeout_s: float) -> None:
-        """Wait until one of them reports more jobs."""
+        """Wait until a worker reports more jobs."""
         self._told.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
@@ -207,7 +207,7 @@ class Session:
         return pool
 
     async def wait_until_done(self, pool: WorkerPool, jobs: int, *, limit_s: float) -> float:
-        """Wait until no job is unfinished; returns the time by CLOCK_MONOTONIC.
+        """Wait until all jobs are finished. Returns the time by CLOCK_MONOTONIC.
 
         The query itself costs server time, so it is sent once a second, and more often only after the workers have counted nearly all jobs.
         """
@@ -225,7 +225,7 @@ class Session:
             else:
                 await pool.wait_for_more(1)
         left = await self.storage.unfinished(jobs)
-        raise Failed(f"{left} of {jobs} jobs were not done after {limit_s:.0f} s")
+        raise Failed(f"{left} of {jobs} jobs were unfinished after {limit_s:.0f} s")
 
     async def _start(self, role: str) -> Process:
         tree = environments.sources(self.system)

@@ -1,8 +1,8 @@
 """Every system of the benchmark: its packages, its settings, and how to query whether all jobs are done.
 
-The settings aim at the best performance for many small jobs. Each lists the source of its settings (a page, the package itself, our own
-trials) and which values were tried. `note` has the facts that a reader needs to compare the rows: whether completions are batched, whether
-history and results are kept, and what a power failure may lose.
+The settings aim at the best performance for many small jobs. A comment gives the source of each system's settings (a page, the package
+itself, our own trials) and the values that were tried. `note` has the facts that are needed to compare the rows: whether completions are batched,
+whether history and results are kept, and whether a power failure may lose data.
 """
 
 from collections.abc import Mapping
@@ -27,18 +27,18 @@ class System:
     queue_key: str = ""
     """Redis: the list of waiting messages."""
     bulk: int = 1000
-    """Jobs in one call of its bulk enqueue; 1 if it has none. (10,000 were tried with the fastest peers: no faster, or slower.)"""
+    """Jobs per call of the bulk enqueue; 1 if the system has none. With the fastest peers, 10,000 jobs per call were not faster."""
     slow: bool = False
-    """Whether a fifth of the backlog is enough: the rate is the same, and the whole backlog would take minutes."""
+    """Whether to use a fifth of the backlog: the rate is the same, and the whole backlog would take minutes."""
     oldest_python: tuple[int, int] = (3, 11)
     memory_settings: Mapping[str, Any] | None = None
-    """Settings that differ for one process that runs 500 handlers at the same time; None if it cannot."""
+    """Settings that differ for one process that runs 500 handlers at the same time; None if the system cannot do that."""
 
     durable_settings: Mapping[str, Any] | None = None
     """Settings that differ for fan-outs and steps; None if the system does not have them."""
 
     commit: str | None = None
-    """An earlier plait: the commit whose sources and driver run."""
+    """For an earlier plait: the commit whose sources and driver are used."""
 
     @property
     def module(self) -> str:
@@ -46,7 +46,7 @@ class System:
 
 
 NODE: Final = ("node@22.23.3",)
-"""pg-boss 12 requires Node 22.12 or newer; both npm peers run on the same one."""
+"""pg-boss 12 requires Node 22.12 or newer; both npm peers run on the same version."""
 
 SYSTEMS: Final = (
     System(
@@ -58,7 +58,7 @@ SYSTEMS: Final = (
         bulk=10_000,
         unfinished="select count(*) from plait.live",
         finished="select count(*) from plait.attempts where final = 'succeeded'",
-        note="outcomes in batches of at most 2 ms; results and history kept; a commit is on disk",
+        note="outcomes are batched for at most 2 ms; results and history kept; commits are durable",
     ),
     # https://worker.graphile.org/docs/performance: the preset of its quick stats. For pick-up, one trial without a local queue.
     System(
@@ -78,7 +78,7 @@ SYSTEMS: Final = (
         # Without a local queue, a worker fetches immediately after a notification.
         pickup_settings={"preset": {"concurrentJobs": 10, "maxPoolSize": 11}},
         unfinished="select count(*) from graphile_worker._private_jobs",
-        note="completions in batches; a finished job is deleted: no history, no result; a commit is on disk",
+        note="completions in batches; a finished job is deleted: no history, no result; commits are durable",
         memory_settings={
             "preset": {
                 "concurrentJobs": 500,
@@ -97,7 +97,7 @@ SYSTEMS: Final = (
         settings={"uvloop": True, "batch_size": 500, "dequeue_timeout_s": 1, "client_pool": 10, "worker_pool": 5},
         unfinished="select count(*) from pgqueuer",
         finished="select count(*) from pgqueuer_log where status = 'successful'",
-        note="completions in batches of up to 100 ms; history kept, no result; a commit is on disk",
+        note="completions in batches of up to 100 ms; history kept, no result; commits are durable",
         memory_settings={},
     ),
     # docs/api/workers.md (batchSize) and the package's types.d.ts: burstWhenBatchFull (fetch without a pause while batches come
@@ -124,9 +124,9 @@ SYSTEMS: Final = (
         },
         unfinished="select count(*) from pgboss.job where state < 'completed'",
         finished="select count(*) from pgboss.job where state = 'completed'",
-        note="a batch is completed as a whole: one failure fails all of it, and no result is kept; history kept; a commit is on disk",
+        note="a batch is completed as a whole: one failure fails the whole batch; history kept, no result; commits are durable",
     ),
-    # From the package itself: a queue's limit is its concurrency; its README says that bulk acknowledgement is Oban Pro's.
+    # From the package itself: a queue's limit is its concurrency. Its README says that bulk acknowledgement requires Oban Pro.
     # Limit 500 was the fastest of 50, 200 and 500, tried once each on a busy machine.
     System(
         name="oban",
@@ -137,7 +137,7 @@ SYSTEMS: Final = (
         pickup_settings={"limit": 20},
         unfinished="select count(*) from oban_jobs where state not in ('completed', 'discarded', 'cancelled')",
         finished="select count(*) from oban_jobs where state = 'completed'",
-        note="acknowledgements with the next fetch, within 5 ms; results and history kept; a commit is on disk",
+        note="acknowledgements with the next fetch, within 5 ms; results and history kept; commits are durable",
         memory_settings={},
     ),
     # From the docstring of run_worker_async: concurrency for async tasks. 30 was faster than 10, tried once each on a busy machine.
@@ -149,7 +149,7 @@ SYSTEMS: Final = (
         settings={"uvloop": True, "concurrency": 30, "pool": 20},
         unfinished="select count(*) from procrastinate_jobs where status in ('todo', 'doing')",
         finished="select count(*) from procrastinate_jobs where status = 'succeeded'",
-        note="one fetch and one completion for each job; history kept, no result; a commit is on disk",
+        note="one fetch and one completion for each job; history kept, no result; commits are durable",
         memory_settings={"concurrency": 500},
     ),
     # https://docs.dbos.dev/python/reference/queues: worker_concurrency; polling_interval_sec is 1 s by default. The values are the
@@ -170,7 +170,7 @@ SYSTEMS: Final = (
         durable_settings={"polling_interval_sec": 0.05},
         unfinished="select count(*) from dbos.workflow_status where status in ('ENQUEUED', 'PENDING')",
         finished="select count(*) from dbos.workflow_status where status = 'SUCCESS'",
-        note="one completion for each job; results and history kept; no bulk enqueue, 1,000 in one transaction; a commit is on disk",
+        note="one completion for each job; results and history kept; no bulk enqueue, 1,000 in one transaction; commits are durable",
     ),
     # From the SDK's start_worker: batch_size for claims, concurrency, poll_interval; no notifications. Untuned.
     System(
@@ -189,7 +189,7 @@ SYSTEMS: Final = (
         durable_settings={"poll_interval": 0.01},
         unfinished="select count(*) from absurd.t_default where state in ('pending', 'running', 'sleeping')",
         finished="select count(*) from absurd.t_default where state = 'completed'",
-        note="one completion for each job; results and history kept; no bulk enqueue, 1,000 in one transaction; a commit is on disk",
+        note="one completion for each job; results and history kept; no bulk enqueue, 1,000 in one transaction; commits are durable",
     ),
     # Celery's guide to optimizing (the 2.1 edition names 64 or 128): a large prefetch multiplier for many short tasks. Untuned.
     System(
@@ -223,5 +223,5 @@ def system(name: str) -> System:
 
 
 def plait_before(commit: str) -> System:
-    """plait at an earlier commit, beside the current one, so that a change can be measured in one run."""
+    """plait at an earlier commit, beside the current plait, so that a change can be measured in one run."""
     return replace(SYSTEMS[0], name="plait-before", commit=commit, note=f"plait at {commit}")

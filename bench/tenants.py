@@ -1,4 +1,4 @@
-"""Tenants for measures with many of them: numbered, so that a driver can compute their ids."""
+"""Numbered tenants, for measures with many tenants. A driver can compute their ids."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""The page docs/reference/cli.md, from the commands themselves and one example for each."""
+"""Generate the page docs/reference/cli.md from the commands, with one example for each."""
 
 import re
 from collections.abc import Iterator
@@ -89,7 +89,7 @@ def page(note: str) -> str:
     lines = [
         "# Command line",
         note,
-        "`plait <command> --help` shows the same help. Times are like `90s`, `10m`, `1h30m`; ids are full ids, as the list commands show them.",
+        "`plait <command> --help` shows the same help. Durations are written as `90s`, `10m` or `1h30m`. Ids must be full ids, as the list commands show them.",
         "",
         *_contents(single, groups),
         "",
@@ -100,7 +100,7 @@ def page(note: str) -> str:
         "",
         "`plait --version` shows the version. `plait --install-completion` installs completion for your shell.",
         "",
-        "Commands also read the [settings](settings.md) from environment variables. An option takes precedence over the variable.",
+        "Commands also read the [settings](settings.md) from environment variables. An option takes precedence over its variable.",
         "",
         "## Exit codes",
         "| code | meaning |",

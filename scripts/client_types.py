@@ -1,7 +1,7 @@
 """Generate the clients' types and the web UI's table of roles from the server's OpenAPI document: `.venv/bin/python scripts/client_types.py`.
 
 A test compares the generated files in the tree with this script's output. The script supports the JSON Schema forms that the document
-uses. For any other form it fails, so that no generated type is less specific than the document.
+uses. It fails for any other form, so that no generated type is less specific than the document.
 """
 
 import re
@@ -49,10 +49,10 @@ def typescript(document: Schema) -> str:
 
 
 def roles(document: Schema) -> str:
-    """The least role of each route, so that a page offers only actions that the server allows."""
+    """The minimum role of each route, so that a page offers only actions that the server allows."""
     lines = [f"  {_quoted(route)}: {_quoted(one['x-least-role'])}," for route, one in _operations(document)]
     head = 'export const LEAST_ROLE: Record<keyof Routes, Role | "anybody"> = {'
-    about = "/** The least role that may call each route. */"
+    about = "/** The minimum role that may call each route. */"
     return "\n".join([GENERATED, "", 'import type { Role, Routes } from "./types";', "", about, head, *lines, "};", ""])
 
 
@@ -212,7 +212,7 @@ def _operations(document: Schema) -> Iterator[tuple[str, Schema]]:
 
 
 def _is_stream(operation: Schema) -> bool:
-    """Whether the route is a stream, whose response never ends and has no type."""
+    """Whether the route is a stream, which has no response type."""
     return any("text/event-stream" in answer.get("content", {}) for answer in operation["responses"].values())
 
 

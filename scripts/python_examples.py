@@ -1,4 +1,4 @@
-"""The examples of docs/reference/python.md, by section or function. The tests run them in the order of the page."""
+"""The examples of docs/reference/python.md, by section or function. A test runs them in the order of the page."""
 
 EXAMPLES = {
     "Application": """

@@ -1,6 +1,6 @@
-"""The page docs/reference/python.md, from the signatures and docstrings of everything that `plait` exports.
+"""Generate the page docs/reference/python.md from the signatures and docstrings of all names that `plait` exports.
 
-A test runs the examples, and checks that each name is in one section and each parameter has a meaning.
+A test runs the examples, and checks that each name is in one section and each parameter has a description.
 """
 
 import ast
@@ -66,7 +66,7 @@ INTERNAL = {
 ROWS = {"Handle.info": (JobRow,), "Handle.tree": (NodeRow,), "Handle.cancel_tree": (TreeCanceled,)}
 """Rows of the database that methods return."""
 MADE_BY_USERS = {"Plait", "Backoff", "Rate", "RetryLater", "Snooze"}
-"""Classes that users make instances of."""
+"""Classes that users create instances of."""
 _TYPES = (
     (r"<class '([^']*)'>", r"\1"),
     (r"\b(?:plait(?:\.[a-z_]+)+|collections\.abc|typing|uuid|datetime|pathlib|fractions)\.", ""),
@@ -116,7 +116,7 @@ def exported() -> set[str]:
 
 
 def undescribed() -> list[str]:
-    """Faults: functions without a docstring, parameters without a meaning, and meanings for parameters that do not exist."""
+    """List functions without a docstring, parameters without a description, and descriptions of parameters that do not exist."""
     missing, used = [], set()
     for name, function, _ in _functions():
         if not _doc(name, function):
@@ -129,7 +129,7 @@ def undescribed() -> list[str]:
 
 
 def _functions() -> Iterator[tuple[str, Any, Any]]:
-    """Each function and method of the page, by its name, and its class."""
+    """Each function and method of the page, with its name and its class."""
     for name in (name for names in SECTIONS.values() for name in names):
         one = _object(name)
         if not inspect.isclass(one):
@@ -162,7 +162,7 @@ def _is_sync_form(one: Any, member: str) -> bool:
 
 
 def _title(name: str) -> str:
-    """The heading for a name. A class name may differ from a function's only in its capitals."""
+    """The heading for a name. A class and a function may have names that differ only in case, so classes are marked."""
     return f"class {name}" if inspect.isclass(_object(name)) else name
 
 
@@ -176,7 +176,7 @@ def _entry(name: str) -> Iterator[str]:
         yield from _function(f"### {name}", name, one, sync=getattr(plait, f"{name}_sync", None))
         return
     yield f"### {_title(name)}"
-    # A docstring of the enumeration would become a part of the OpenAPI document.
+    # The enumeration has no docstring, because it would become part of the OpenAPI document.
     yield "The status of a job." if one is Status else _text(inspect.getdoc(one) or "")
     if issubclass(one, Enum):
         yield ""
@@ -299,7 +299,7 @@ def _type(annotation: Any) -> str:
 
 
 def _doc(name: str, function: Any) -> str:
-    """A function's docstring. For a name that is assigned, the text below the assignment takes precedence."""
+    """A function's docstring. For a name that is assigned, the text below the assignment comes first."""
     above = _assigned_doc(name, getattr(function, "__module__", ""))
     said = _text(inspect.getdoc(function) or "")
     return f"{above}\n{said}" if above else said
@@ -316,7 +316,7 @@ def _assigned_doc(name: str, module: str) -> str:
 
 
 def _fields(one: Any, hidden: set[str]) -> Iterator[str]:
-    """The annotated attributes of a class and its bases, each with the text below it; then its properties."""
+    """The annotated attributes of a class and its bases, each with the docstring below it, then its properties."""
     for cls in reversed([cls for cls in one.__mro__ if cls.__module__.startswith("plait.")] or [one]):
         [tree] = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
         assert isinstance(tree, ast.ClassDef)
@@ -356,7 +356,7 @@ def _error_names() -> list[str]:
 
 def _errors() -> Iterator[str]:
     yield "## Errors"
-    yield "Errors that applications catch. [All errors](errors.md), with their SQLSTATEs. An outcome that a handler raises is not a `PlaitError`: "
+    yield "Applications can catch these errors. [Errors](errors.md) lists all errors with their SQLSTATEs. An outcome that a handler raises is not a `PlaitError`: "
     yield f"`{Outcome.__name__}` is its base class."
     yield ""
     yield "| error | base class | meaning |"

@@ -61,7 +61,7 @@ def api() -> str:
             f"`{PREFIX}/openapi.json`. [How to use the API](../how-to/api.md).",
             "",
             "## Roles",
-            "An API key has one role. `viewer`, `operator`, `admin` and `super-admin` each include the ones before it. `super-admin` also includes `worker`.",
+            "An API key has one role. `viewer`, `operator`, `admin` and `super-admin` each include the previous roles. `super-admin` also includes `worker`.",
             "",
             "| role | may |",
             "|---|---|",
@@ -70,12 +70,12 @@ def api() -> str:
             "## Routes",
             "Requests to routes that are not in this table are rejected. A test calls every route with every role.",
             "",
-            "| method | path | description | least role |",
+            "| method | path | description | minimum role |",
             "|---|---|---|---|",
             *rows,
             "",
             "## Field names",
-            "Most fields have the same name over HTTP, in SQL, in Python and on the command line. These have another name over HTTP:",
+            "Most fields have the same name over HTTP, in SQL, in Python and on the command line. These fields have another name over HTTP:",
             "",
             "| resource | HTTP | SQL and Python |",
             "|---|---|---|",
@@ -86,7 +86,7 @@ def api() -> str:
             ),
             "",
             "## Errors",
-            "`application/problem+json`, as RFC 9457 defines it. `type` is `urn:plait:problem:` followed by the error's name. plait's errors:",
+            "Errors are sent as `application/problem+json` (RFC 9457). `type` is `urn:plait:problem:` followed by the error's name. plait's errors:",
             "",
             "| error | status |",
             "|---|---|",
@@ -97,7 +97,7 @@ def api() -> str:
 
 
 def _documented(enum: type[StrEnum]) -> Iterator[tuple[str, str]]:
-    """The values of an enumeration, each with the text below it."""
+    """The values of an enumeration, each with the docstring below it."""
     [tree] = ast.parse(inspect.getsource(enum)).body
     assert isinstance(tree, ast.ClassDef)
     for statement, following in pairwise(tree.body):
@@ -125,7 +125,7 @@ def error_tree() -> str:
         [
             "# Errors",
             NOTE,
-            "All errors are in `plait.model.errors`; those that applications catch can also be imported from `plait`. plait raises a `PlaitError`. A handler raises an "
+            "All errors are in `plait.model.errors`. Errors that applications catch can also be imported from `plait`. plait raises a `PlaitError`. A handler raises an "
             "`Outcome` to decide the outcome of its attempt. SQL callers see the SQLSTATE.",
             "",
             "| error | SQLSTATE | meaning |",
@@ -181,7 +181,7 @@ def metrics() -> str:
             "# Metrics",
             NOTE,
             "Prometheus metrics, served at `/metrics`. [How to monitor plait](../how-to/monitor.md). The number of label values is bounded: the first "
-            "`PLAIT_METRICS_TOP` tenants, queues and definitions have their own series, the others share `*`. Each process also reports `process_…` and `python_info`.",
+            "`PLAIT_METRICS_TOP` tenants, queues and definitions have their own series; all others share the label value `*`. Each process also reports `process_…` and `python_info`.",
             "",
             *parts,
         ]
@@ -197,13 +197,13 @@ def states() -> str:
         [
             "# Job states and reasons",
             NOTE,
-            "A job that is not final is `live`. A job can move from each live state to a final one. `retry` makes a final job live again: "
+            "A job that is not final is `live`. A job can change from any live state to a final state. `retry` makes a final job live again: "
             + ", ".join(f"`{status}`" for status in final if status in RETRYABLE)
             + ", not `succeeded`.",
             "",
             "```mermaid",
             "stateDiagram-v2",
-            "  [*] --> scheduled: enqueue, later",
+            "  [*] --> scheduled: enqueue with a delay",
             "  [*] --> queued: enqueue",
             "  state live {",
             *(f"    {before} --> {after}" for before, after in moves),
@@ -216,7 +216,7 @@ def states() -> str:
             "",
             "## Reasons",
             "`reason` says why a job or an attempt has its status: in `handle.info()`, `JobFailed.reason`, `plait jobs show`, the HTTP API and `plait.list_attempts`. "
-            "An attempt that simply failed and is retried has none. HTTP workers may report reasons of their own.",
+            "An attempt that failed and is retried has no reason. HTTP workers may report other reasons.",
             "",
             "| status of the job | reason | meaning |",
             "|---|---|---|",
@@ -227,7 +227,7 @@ def states() -> str:
             ),
             "",
             "## Why a job is not running",
-            "`plait jobs show`, `GET /jobs/{id}/explain` and `plait.explain_job` return these codes, each with a sentence.",
+            "`plait jobs show`, `GET /jobs/{id}/explain` and `plait.explain_job` return these codes, each with an explanation.",
             "",
             "| code | remedy |",
             "|---|---|",

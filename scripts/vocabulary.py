@@ -1,4 +1,4 @@
-"""Reject retired phrases and sentence forms in everything a person reads: `python scripts/vocabulary.py`.
+"""Reject retired phrases and sentence forms in prose: `python scripts/vocabulary.py`.
 
 `vocabulary.toml` has the phrases and the paths to check. The lint reads docstrings, comments and string constants of
 Python, comments of SQL, Markdown outside code, and sources of the web UI. A sentence must not begin with "What", "Who",
@@ -42,7 +42,7 @@ class Vocabulary:
         self._allowed = tuple(allowed)
 
     def faults(self, text: Text) -> Iterator[tuple[int, str]]:
-        """The line and the fault of each phrase and sentence that must be rewritten."""
+        """Yield the line and the fault of each phrase and sentence that must be rewritten."""
         if _capitalised(text.words).startswith(self._allowed):
             return
         for match in self._retired.finditer(text.words) if self._instead else ():
@@ -102,7 +102,7 @@ def _python(source: str) -> Iterator[Text]:
         if token.type == tokenize.COMMENT and token.line[: token.start[1]].strip():
             yield Text(token.start[0], token.string.lstrip("#: "))
     for node in ast.walk(ast.parse(source)):
-        # Each constant part of an f-string is a node of its own.
+        # Each constant part of an f-string is a separate node.
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
             for number, paragraph in _paragraphs(node.value):
                 yield Text(node.lineno + number, paragraph)
@@ -157,7 +157,7 @@ def _typescript(source: str) -> Iterator[Text]:
 
 
 def _blocks(source: str, comment: re.Pattern[str]) -> Iterator[Text]:
-    """Comments on lines of their own. Consecutive lines are one text."""
+    """Yield comments that have their own lines. Consecutive lines are one text."""
     start, held = 0, list[str]()
     for number, line in enumerate([*source.splitlines(), ""], start=1):
         match = comment.match(line)

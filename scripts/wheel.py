@@ -1,6 +1,6 @@
 """The wheel's build hook: the build fails if a wheel or a source archive does not contain the web UI.
 
-An editable install needs no Node. Its UI is built by `make ui`.
+An editable install needs no Node. Build its UI with `make ui`.
 """
 
 import importlib.util

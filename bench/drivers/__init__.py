@@ -1,1 +1,1 @@
-"""One driver for each system: it imports the peer and the standard library. protocol.py describes the protocol of a driver."""
+"""One driver for each system. A driver imports only its system and the standard library. protocol.py describes the protocol of drivers."""

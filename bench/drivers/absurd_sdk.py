@@ -1,4 +1,4 @@
-"""Absurd: its async SDK, whose worker claims in batches and completes one by one."""
+"""Absurd: its async SDK. The worker claims jobs in batches and completes them one by one."""
 
 import asyncio
 import contextlib
@@ -54,7 +54,7 @@ class AbsurdDriver:
         await app.close()
 
     async def open(self) -> None:
-        """A connection of the SDK handles one call at a time; the callers share a few of them."""
+        """A connection of the SDK handles one call at a time, so callers share a pool of connections."""
         self._apps: asyncio.Queue[Any] = asyncio.Queue()
         for _ in range(SETTINGS["client_connections"]):
             self._apps.put_nowait(self._new_app())

@@ -31,7 +31,7 @@ job = app.task(name="noop")(noop)
 
 class CeleryDriver:
     def setup(self) -> None:
-        """Redis needs no setup; the harness starts each measurement with an empty one."""
+        """Redis needs no setup. The harness starts each measurement with an empty Redis."""
 
     def open(self) -> None:
         job.app.finalize()
@@ -40,13 +40,13 @@ class CeleryDriver:
         job.apply_async((payload,))
 
     def enqueue_many(self, payloads: list[Payload]) -> None:
-        """There is no bulk call; one connection is used for all of them."""
+        """There is no bulk call: jobs are enqueued one by one, on one connection."""
         with app.producer_pool.acquire(block=True) as producer:
             for payload in payloads:
                 job.apply_async((payload,), producer=producer)
 
     def fan_out(self, n: int) -> int:
-        """Uses a Celery group: the caller itself gathers the results."""
+        """Use a Celery group. The caller itself gathers the results."""
         return len(group(job.s({"n": i}) for i in range(n)).apply_async().get(timeout=300))
 
     def close(self) -> None:

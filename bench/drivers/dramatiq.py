@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.drivers.protocol import SETTINGS, URL, Payload, Tally, drive_sync
 
-# Read when dramatiq is imported; its name is in lower case.
+# dramatiq reads this variable when it is imported. Its name is in lower case.
 os.environ["dramatiq_queue_prefetch"] = str(SETTINGS.get("dramatiq_queue_prefetch", 0))  # noqa: SIM112
 
 import dramatiq
@@ -35,7 +35,7 @@ class DramatiqDriver:
         self._actor = dramatiq.actor(noop, store_results=True)
 
     def setup(self) -> None:
-        """Redis needs no setup; the harness starts each measurement with an empty one."""
+        """Redis needs no setup. The harness starts each measurement with an empty Redis."""
 
     def open(self) -> None:
         pass
@@ -44,7 +44,7 @@ class DramatiqDriver:
         self._actor.send(payload)
 
     def enqueue_many(self, payloads: list[Payload]) -> None:
-        """There is no bulk call."""
+        """There is no bulk call: jobs are enqueued one by one."""
         for payload in payloads:
             self._actor.send(payload)
 

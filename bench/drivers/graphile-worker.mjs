@@ -1,4 +1,4 @@
-// Graphile Worker, with the preset of its own performance page: a local queue, and completions in batches.
+// Graphile Worker, with the preset of its performance page: a local queue and batched completions.
 import { makeWorkerUtils, run, runMigrations, WorkerPreset } from "graphile-worker";
 import { setTimeout as sleep } from "node:timers/promises";
 import { drive, settings, tally, url } from "./protocol.mjs";

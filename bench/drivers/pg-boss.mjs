@@ -1,4 +1,4 @@
-// pg-boss: batches fetched and completed whole, without a pause while batches come back full.
+// pg-boss: fetches and completes whole batches, without a pause while batches are full.
 import { PgBoss } from "pg-boss";
 import { setTimeout as sleep } from "node:timers/promises";
 import { drive, settings, tally, url } from "./protocol.mjs";

@@ -1,4 +1,4 @@
-"""PgQueuer: asyncpg, batches in and out."""
+"""PgQueuer: asyncpg, with batched fetches and completions."""
 
 import asyncio
 import json

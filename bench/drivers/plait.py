@@ -70,7 +70,7 @@ async def hear(steps: int, n: int) -> list[float]:
 
 class PlaitDriver:
     async def setup(self) -> None:
-        """The harness migrates the database, as an administrator would; this login cannot."""
+        """Nothing to do: the harness migrates the database as a superuser, which this login is not."""
 
     async def open(self) -> None:
         store = await app.store()
@@ -86,7 +86,7 @@ class PlaitDriver:
             await job.enqueue_many([(payload["n"], payload["at"], payload.get("seconds", 0)) for payload in payloads])
 
     async def _enqueue_in_turn(self, payloads: list[Payload]) -> None:
-        """Distributes jobs over the tenants and, for per-key limits, over the keys."""
+        """Distribute jobs over the tenants and, for per-key limits, over the keys."""
         tenants, keyed = SETTINGS.get("tenants", 0), SETTINGS.get("limits") == "key"
         encode = job.definition.codec.encode_call
         new = []
@@ -143,7 +143,7 @@ class PlaitDriver:
         await app.close()
 
     async def _cycle_alone(self, stop: asyncio.Event) -> None:
-        """The worker's one statement in a bare loop: no handlers, no tasks, no codec."""
+        """Run the worker's statement in a bare loop: no handlers, no tasks, no codec."""
         store = await app.store()
         await self.open()
         worker = await store.workers.register(

@@ -1,4 +1,4 @@
-// The same as protocol.py, for node: see there what a client and a worker say.
+// The Node version of protocol.py, which describes the protocol.
 import { closeSync, openSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,13 +1,13 @@
 """Common to all Python drivers: a client that enqueues on request, and a worker that counts the jobs it runs.
 
-The harness talks to a driver in lines on its standard input and output; other output of the peer is redirected.
+The harness and a driver exchange lines on the driver's standard input and output.
 
-    client   reads {"do": "setup" | "enqueue_one" | …, …}, and answers {"n": …, "seconds": …} when it is done
+    client   reads {"do": "setup" | "enqueue_one" | …, …}, and replies {"n": …, "seconds": …} when it is done
     worker   writes `ready` when everything is imported, begins at `go`, writes `begun <ns>` with its first job and `+<n>` after
-             every few, and ends when its input does
+             every n jobs, and stops when its input is closed
 
-Times are CLOCK_MONOTONIC, which all processes of a machine share, including Node's `process.hrtime`. Standard library only: this
-runs in the peers' environments.
+Times are CLOCK_MONOTONIC, which all processes of a machine share, including Node's `process.hrtime`. This module uses only the
+standard library, because it runs in the peers' environments.
 """
 
 import asyncio
@@ -30,9 +30,9 @@ CALLERS = 32
 
 
 class Driver(Protocol):
-    """The interface of a system with an asyncio API. One with durable functions also has `fan_out(n)`, which returns when a parent has gathered n
-    children, and `steps(jobs, n)`, which returns when all jobs have done n steps each; both return their number. `resume(steps, n)` returns how
-    long it took, in milliseconds, from each of n signals to the handler, which has this many recorded steps."""
+    """The interface of a system with an asyncio API. A system with durable functions has three more methods. `fan_out(n)` returns the number of
+    children, once a parent has gathered n children. `steps(jobs, n)` returns the number of steps, once each job has done n steps.
+    `resume(steps, n)` sends n signals to a handler with this many recorded steps, and returns the milliseconds until the handler gets each."""
 
     async def setup(self) -> None: ...
     async def open(self) -> None: ...
@@ -54,7 +54,7 @@ class SyncDriver(Protocol):
 
 
 class Tally:
-    """Counts jobs, and reports to the harness. This is cheap: one write for every `every` jobs."""
+    """Counts jobs, and reports the count to the harness with one write per `every` jobs."""
 
     def __init__(self, every: int = 500) -> None:
         self._every = every
@@ -62,7 +62,7 @@ class Tally:
         self._latencies = os.open(LATENCIES, os.O_WRONLY | os.O_APPEND | os.O_CREAT) if LATENCIES else None
 
     def job(self, payload: Payload) -> dict[str, int]:
-        """Must be called first in every handler; returns the job's small result."""
+        """Count a job, and return its result. Every handler must call this first."""
         at = payload.get("at")
         if at and self._latencies is not None:
             os.write(self._latencies, b"%d\n" % (time.monotonic_ns() - at))
@@ -75,7 +75,7 @@ class Tally:
 
 
 def say(line: str) -> None:
-    # Writes to the descriptor itself: celery replaces sys.stdout, but its children inherit the descriptor.
+    # Write to the file descriptor: celery replaces sys.stdout, but its child processes inherit the descriptor.
     os.write(1, line.encode() + b"\n")
 
 
@@ -175,7 +175,7 @@ async def _bulk(enqueue_many: Callable[[list[Payload]], Awaitable[None]], order:
 
 
 def batches(order: dict[str, Any]) -> Iterable[list[Payload]]:
-    """The field `sleep` of a request is the duration of each job."""
+    """Yield batches of payloads. The field `sleep` of a request is the duration of each job."""
     count, size = order["n"], order["batch"]
     more = {"seconds": order["sleep"]} if "sleep" in order else {}
     for start in range(0, count, size):
@@ -270,7 +270,7 @@ def _work_sync(driver: SyncDriver) -> None:
 
 
 def _wait_for_the_end(then: Callable[[], object]) -> None:
-    # Not sys.stdin, whose lock this thread would hold while celery forks: its children would wait for it forever.
+    # Read the file descriptor: this thread would hold the lock of sys.stdin while celery forks, and the child processes would wait for it forever.
     while os.read(0, 1):
         pass
     then()

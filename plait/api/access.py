@@ -1,4 +1,5 @@
-"""The table of routes, and the least role of each. A route that is not in the table is rejected, and the application does not start with one."""
+"""The access table: the minimum role of each route. Requests to a route that is not in the table are rejected, and the application does not start
+if a route is missing from it."""
 
 from typing import Final
 
@@ -27,7 +28,7 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /stream": VIEWER,
     "POST /embeds": VIEWER,
     "POST /embeds/session": ANYBODY,
-    # A visitor's only credential is the token in the URL
+    # The token in the URL is the only credential
     "GET /approvals/{token}": ANYBODY,
     "POST /approvals/{token}": ANYBODY,
     # Jobs
@@ -83,14 +84,14 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /connectors": VIEWER,
     "PUT /connectors/{connector}": ADMIN,
     "DELETE /connectors/{connector}": ADMIN,
-    # Of a tenant
+    # Administration of a tenant
     "GET /keys": ADMIN,
     "POST /keys": ADMIN,
     "DELETE /keys/{key_id}": ADMIN,
     "GET /keys/{key_id}/descendants": ADMIN,
     "GET /audit": ADMIN,
     "GET /queues": VIEWER,
-    # Of the installation
+    # Administration of the installation
     "GET /admin/jobs/definitions": SUPER_ADMIN,
     "POST /admin/jobs/definitions": SUPER_ADMIN,
     "GET /admin/jobs/definitions/{definition_key}": SUPER_ADMIN,

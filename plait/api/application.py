@@ -1,4 +1,4 @@
-"""The application: routers, middleware, and the check that the access table lists exactly the existing routes."""
+"""The application: routers, middleware, and the check that the access table matches the routes."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -60,12 +60,12 @@ from plait.telemetry.exposition import Exposition
 
 _ABOUT: Final = """\
 Durable, multi-tenant jobs on Postgres. Send an API key as `Authorization: Bearer …`; the key has a role and a tenant.
-Lists are paginated with `cursor`. A change can be repeated safely with the same `Idempotency-Key`. Errors follow RFC 9457.
+Lists are paginated with `cursor`. A request that changes something can be repeated safely with the same `Idempotency-Key`. Errors follow RFC 9457.
 """
 _PROBLEM: Final = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 _REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
-    "4XX": {"description": "Refused.", "content": _PROBLEM},
-    "5XX": {"description": "Temporarily not possible.", "content": _PROBLEM},
+    "4XX": {"description": "The request was rejected.", "content": _PROBLEM},
+    "5XX": {"description": "The server failed or is temporarily unavailable.", "content": _PROBLEM},
 }
 
 
@@ -81,7 +81,7 @@ ROUTERS: Final = tuple(
 def build(
     store: Store, settings: Settings | None = None, *, holder: str | None = None, objects: Objects | None = None
 ) -> FastAPI:
-    """`holder`: the name of this process in leader elections, if it is also a node. `objects`: the artifact store."""
+    """Build the application. `holder`: the name of this process in leader elections, if it is also a node. `objects`: the artifact store."""
     check_access()
     settings = settings or Settings()
     app = FastAPI(
@@ -131,7 +131,7 @@ def _connected(store: Store) -> Callable[[], Awaitable[Store]]:
 
 
 def _document(app: FastAPI, described: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The OpenAPI document, with the least role of each route."""
+    """The OpenAPI document, with the minimum role of each route."""
     if app.openapi_schema is not None:
         return app.openapi_schema
     document = described()
@@ -141,7 +141,7 @@ def _document(app: FastAPI, described: Callable[[], dict[str, Any]]) -> dict[str
             "type": "apiKey",
             "in": "cookie",
             "name": COOKIE,
-            "description": f"A browser session; changes require {CSRF}.",
+            "description": f"A browser session. Requests that change something require the header {CSRF}.",
         },
     }
     document["components"]["schemas"]["Problem"] = Problem.model_json_schema()
@@ -158,7 +158,7 @@ class AccessUndecided(Exception):
 
 
 def check_access() -> None:
-    """Deny by default: every new route must have a least role."""
+    """Deny by default: every route must have a minimum role in the access table."""
     routes = {name_of(route) for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)}
     routes.add(f"GET {PREFIX}/openapi.json")
     if routes != set(ROUTES):

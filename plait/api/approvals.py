@@ -1,7 +1,7 @@
-"""Approval links: a page that asks a person, and a button that completes a job's wait.
+"""Approval links: a page where a person confirms, and so sends the signal that a job waits for.
 
 A visitor needs only the token in the URL, which is valid for one signal to one job. GET only shows the page, because mail programs, chats and virus scanners
-open links automatically. POST uses the link, once; afterwards the page shows its outcome.
+open links automatically. POST uses the link, once. Afterwards the page shows when it was used.
 """
 
 import html
@@ -24,9 +24,9 @@ Token = Annotated[
 
 _HTML: Final[dict[str, Any]] = {"text/html": {"schema": {"type": "string"}}}
 _PAGES: Final[dict[int | str, dict[str, Any]]] = {
-    200: {"description": "A page for a person.", "content": _HTML},
+    200: {"description": "The confirmation page.", "content": _HTML},
     404: {"description": "Unknown link.", "content": _HTML},
-    409: {"description": "The link was already used, or its job has ended.", "content": _HTML},
+    409: {"description": "The link was already used, or its job is final.", "content": _HTML},
     410: {"description": "The link has expired.", "content": _HTML},
 }
 _HEADERS: Final = {
@@ -44,7 +44,7 @@ async def show(request: Request, token: Token) -> Response:
 
 @router.post("/approvals/{token}", response_class=HTMLResponse, responses=_PAGES)
 async def use(request: Request, token: Token) -> Response:
-    """Use an approval link, once: its job gets the signal."""
+    """Use an approval link, once: send the signal to its job."""
     link = await _found(request, token)
     if link is None or link.state != "open":
         return _page(link, used=False)

@@ -1,4 +1,4 @@
-"""Artifacts: payloads and results that are too large for the job's row. The job has their hash; this route returns their bytes."""
+"""Artifacts: payloads and results that are too large for the job's row. The job's row stores the hash of the artifact; these routes return its content."""
 
 import asyncio
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def payload_url(job_id: UUID, sha256: str) -> str:
 
 
 async def _send(ask: Asking, job_id: UUID, sha256: str) -> Response:
-    """Read it completely and compare its hash before the first byte is sent, so that a mismatch is an error and not a partial response."""
+    """Read the whole artifact and verify its hash before sending the first byte, so that a mismatch is an error and not a partial response."""
     row = await ask.store.artifacts.find_artifact(job_id, sha256, **ask.scope)
     if row is None:
         raise NotFound(f"job {job_id} has no such artifact")

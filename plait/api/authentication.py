@@ -1,8 +1,8 @@
-"""Authentication and authorisation, checked before any other part of a request is read.
+"""Authentication and authorisation, checked before a request's body is read.
 
 A caller sends an API key (`Authorization: Bearer …`) or, in a browser, a session cookie. With a cookie, each change must carry the
 session's CSRF token, which another site cannot know. An embedded view sends its session as a token (`Authorization: Session …`), because
-cookies do not work in frames; only the view's own page has it. The holder of a key is cached for `TRUSTED_S`, so that a revocation takes
+browsers block cookies in frames; the token exists only in the view's page. The holder of a key is cached for `TRUSTED_S`, so that a revocation takes
 effect within that time in every process. Failed authentication attempts and requests are rate limited by address and key.
 """
 
@@ -34,7 +34,7 @@ CSRF: Final = "X-CSRF-Token"
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 REMEMBERED: Final = 10_000
 GUESSES: Final = (1.0, 20.0)
-"""Failed authentication attempts of one address: rate per second, and burst."""
+"""Limit of failed authentication attempts per address: rate per second, and burst."""
 
 
 class Guard:
@@ -47,7 +47,7 @@ class Guard:
         self._guesses = Rates(*GUESSES, clock=clock)
 
     async def admit(self, request: Request, least: Role) -> Caller:
-        """The caller; raises an error if the request is refused."""
+        """Return the caller, or raise an error if the request is rejected."""
         holder = await self._holder(request)
         caller = Caller(
             key_id=holder.key_id,
@@ -70,11 +70,11 @@ class Guard:
         if caller.csrf is not None and request.method not in SAFE:
             sent = request.headers.get(CSRF, "")
             if not hmac.compare_digest(sent.encode(), caller.csrf.encode()):
-                raise Refused(403, "csrf", f"a change from a browser must have the header {CSRF} of its session")
+                raise Refused(403, "csrf", f"a browser session must send its CSRF token in the header {CSRF}")
         return caller
 
     def forget(self) -> None:
-        """Clear the cache: a key was revoked here, or a session closed."""
+        """Clear the cache after this process revokes a key or closes a session."""
         self._known.clear()
 
     async def _holder(self, request: Request) -> Holder:
@@ -87,9 +87,9 @@ class Guard:
         return await self.holder_of(request, token, session=by_cookie, embedded=embedded)
 
     async def holder_of(self, request: Request, token: str, *, session: bool = False, embedded: bool = False) -> Holder:
-        """The holder of a key or session; raises an error if it is not valid."""
+        """Return the holder of a key or session, or raise an error if it is not valid."""
         hash_ = hash_of(token)
-        # A cached holder is not affected by failed attempts of others with the same address, such as behind one proxy.
+        # A key that was valid before is not blocked by failed attempts of other clients with the same address, such as behind one proxy.
         if hash_ not in self._good:
             self.check_guesses(request)
         holder = await self._authenticated(hash_, session=session, embedded=embedded)
@@ -102,11 +102,11 @@ class Guard:
         return holder
 
     async def still(self, request: Request) -> None:
-        """Raises an error if the key or session of a long request is no longer valid."""
+        """Raise an error if the key or session of a long request is no longer valid."""
         await self._holder(request)
 
     def check_guesses(self, request: Request) -> None:
-        """Raises an error after too many failed attempts."""
+        """Raise an error after too many failed attempts."""
         if wait := self._guesses.full(_address(request)):
             raise Refused(
                 429, "too-many", "too many failed authentication attempts", headers={"Retry-After": str(wait)}
@@ -147,7 +147,7 @@ def _unknown(detail: str) -> Refused:
 
 
 def needed(route: APIRoute) -> Role | None:
-    """The least role of a route; KeyError if the table does not list it."""
+    """The minimum role of a route. Raises KeyError if the access table does not list it."""
     return ROUTES[name_of(route)]
 
 
@@ -157,7 +157,7 @@ def name_of(route: APIRoute) -> str:
 
 
 def new_router(tag: str, *, prefix: str = PREFIX) -> APIRouter:
-    """A router whose routes are all guarded."""
+    """Create a router whose routes are all guarded."""
     return APIRouter(prefix=prefix, route_class=Guarded, tags=[tag])
 
 

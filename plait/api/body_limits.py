@@ -1,5 +1,5 @@
-"""Limits on request bodies. Parsing two megabytes of JSON can create 700,000 lists and block the event loop for 0.7 s. So the number of
-values is counted before a body is parsed, and routes without authentication accept at most 16 KiB."""
+"""Limits on request bodies. Parsing 2 MB of JSON can create 700,000 lists and block the event loop for 0.7 s. So the values are
+counted before a body is parsed, and routes without authentication accept at most 16 KiB."""
 
 import re
 from typing import Final
@@ -14,12 +14,12 @@ MOST: Final = 250_000
 ANYBODYS: Final = 16_384
 """Maximum size in bytes of a request without authentication."""
 _SMALL: Final = 50_000
-"""A body of at most this size cannot weigh more."""
+"""A body of at most this size in bytes cannot exceed the maximum weight."""
 _STRINGS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 
 
 async def check_body(request: Request, *, signed_in: bool) -> None:
-    """Reject (413) a body that would take too long to parse."""
+    """Reject a body that would take too long to parse, with status 413."""
     if request.method in ("GET", "HEAD"):
         return
     try:
@@ -39,7 +39,7 @@ async def check_body(request: Request, *, signed_in: bool) -> None:
 
 
 def weight(body: bytes) -> int:
-    """An upper estimate of the number of JSON values. If the whole text has few enough delimiters, those in strings need not be excluded."""
+    """An upper bound of the weight. Delimiters inside strings are excluded only if the text exceeds the limit with them."""
     found = _signs(body)
     return found if found <= MOST else _signs(_STRINGS.sub(b"", body))
 

@@ -1,10 +1,10 @@
 """Bulk operations: cancel or retry all jobs that match a filter. A dry run counts the jobs. The operation itself is a job: its progress
-is visible, and it resumes where it stopped if its process dies.
+is visible, and it resumes at its last position if its process dies.
 
-It has the definition `plait.bulk` and the queue `plait.bulk`. API processes run it, with the same leases and fencing as any worker. Its
-instructions are not in its payload, which every operator could write, but in the audit log, which only the API writes.
-It proceeds from the newest to the oldest job, page by page, and stores its position in its progress. Each job is changed by the
-same function as a single change, with an audit log entry. Jobs whose status no longer allows the change are counted as left.
+Bulk jobs have the definition `plait.bulk` and the queue `plait.bulk`. API processes run them, with the same leases and fencing as any
+worker. They read their instructions from the audit log, which only the API writes. A payload is not safe: any operator could write one.
+A bulk job proceeds from the newest to the oldest job, page by page, and stores its position as progress. Each job is changed by the
+same function as a single change, with an audit log entry. Jobs whose status no longer allows the change are counted as `left`.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ COUNTED: Final = 10_000
 PAGE: Final = 200
 LOOK_S: Final = 1.0
 AT_ONCE: Final = 8
-"""Maximum number of concurrent changes in one process. Its bulk jobs share them fairly, one change at a time."""
+"""Maximum number of concurrent changes in one process, shared fairly by its bulk jobs."""
 OF_KEY: Final = 3
 OF_TENANT: Final = 6
 """Maximum number of unfinished bulk jobs per key and per tenant."""
@@ -76,20 +76,20 @@ class BulkAnswer(BaseModel):
     dry_run: bool
     matched: int = Field(description="Number of matching jobs, up to 10,000.")
     more: bool = Field(
-        description="Whether there may be more, because the count reached its limit or not all jobs were scanned."
+        description="Whether more jobs may match, because the count reached its limit or not all jobs were scanned."
     )
     sample: list[UUID]
-    job_id: UUID | None = Field(description="The bulk job; see its progress.")
+    job_id: UUID | None = Field(description="The bulk job, which shows the progress; null for a dry run.")
 
 
 class Wanted(msgspec.Struct, kw_only=True):
-    """The instructions of a bulk job: in the audit log, and, for display, in its payload."""
+    """The instructions of a bulk job, from the audit log. Its payload has a copy for display."""
 
     action: Literal["cancel", "retry"]
     filter: dict[str, Any]
     actor: str
     before: str
-    """Only jobs that existed when it was requested."""
+    """The bulk job's id: only jobs with a lower id, which existed when it was requested, are changed."""
     all_tenants: bool = False
     reason: str | None = None
     rate: float | None = None
@@ -102,14 +102,14 @@ class Progress(msgspec.Struct, kw_only=True):
     done: int = 0
     left: int = 0
     total: int | None = None
-    """Number of matching jobs when it was requested; None if there were more than the counting limit."""
+    """Number of matching jobs when the bulk job was requested; None if there were more than the counting limit."""
     before: str | None = None
     rate: float | None = None
 
 
 @router.post("/jobs/bulk", status_code=202, response_model=BulkAnswer, responses={200: {"model": BulkAnswer}})
 async def bulk(request: Request, ask: Ask, body: BulkRequest) -> Response:
-    """Cancel or retry all jobs that match a filter. By default a dry run, which responds 200 with the number of jobs."""
+    """Cancel or retry all jobs that match a filter. By default this is a dry run, which returns 200 and the number of jobs."""
     wanted = _fitting(body)
     request.app.state.fairness.take(ask.caller)
     owner = ask.tenant_id or await _installation(ask.store)
@@ -146,7 +146,7 @@ async def bulk(request: Request, ask: Ask, body: BulkRequest) -> Response:
 
 
 async def _installation(store: Store) -> UUID:
-    """The installation's own tenant, created when it is first needed."""
+    """The tenant of bulk jobs on all tenants, created on first use."""
     try:
         return await store.tenants.tenant_id(INSTALLATION)
     except UnknownTenant:
@@ -161,7 +161,7 @@ async def _check_room(ask: Asking, owner: UUID) -> None:
     mine = sum(_Asked.of(job.payload).actor == ask.caller.actor for job in live)
     for holder, number, most in (("key", mine, OF_KEY), ("tenant", len(live), OF_TENANT)):
         if number >= most:
-            detail = f"this {holder} has {number} unfinished bulk jobs, the limit is {most}: wait for one to end, or cancel one"
+            detail = f"this {holder} has {number} unfinished bulk jobs, the limit is {most}: wait until a bulk job is final, or cancel one"
             raise Refused(429, "too-many", detail, headers={"Retry-After": "10"})
 
 
@@ -179,7 +179,7 @@ class _Asked(msgspec.Struct):
 
 
 def _fitting(body: BulkRequest) -> Filter:
-    """The filter, with only those statuses that the action can change."""
+    """The filter, limited to the statuses that the action can change."""
     if not any(body.filter.model_dump(exclude_none=True, exclude_defaults=True).values()):
         raise InvalidArguments("filter must have at least one condition: an empty filter would match all jobs")
     fitting = FITTING[body.action]
@@ -205,7 +205,7 @@ async def _count(store: Store, wanted: Filter, tenant_id: UUID | None) -> tuple[
 
 
 async def run_bulk(store: Store, worker: int, job: Claimed, turns: asyncio.Semaphore | None = None) -> Settlement:
-    """Run one bulk job until it is done or a stop is requested; returns its outcome. `turns` limits the concurrent changes of all bulk jobs
+    """Run one bulk job until it is done or must stop. Returns its outcome. `turns` limits the concurrent changes of all bulk jobs
     of this process."""
     wanted = await _wanted(store, job)
     if wanted is None:
@@ -242,7 +242,7 @@ class _Run:
         self._turns = 0
 
     async def go(self) -> bool:
-        """Run to the end; False if it must stop."""
+        """Run to the end. Returns False if the bulk job must stop."""
         tenant_id = None if self._wanted.all_tenants else self._job.tenant_id
         wanted, before = _filter(self._wanted), UUID(self._progress.before or self._wanted.before)
         while True:
@@ -271,7 +271,7 @@ class _Run:
             before = after
 
     async def _turn(self) -> bool:
-        """Wait until the rate allows the next change, and report progress meanwhile; False if it must stop."""
+        """Wait until the rate allows the next change, and report progress meanwhile. Returns False if the bulk job must stop."""
         if self._wanted.rate is None:
             return True
         due = self._began + self._turns / self._wanted.rate
@@ -285,7 +285,7 @@ class _Run:
             await asyncio.sleep(min(due - now, LOOK_S))
 
     async def _report(self) -> bool:
-        """Store its position and renew its lease; False if it must stop."""
+        """Store the position and renew the lease. Returns False if the bulk job must stop."""
         self._reported = self._clock()
         took = self._reported - self._began
         self._progress.rate = round((self._progress.done - self._done_before) / took, 1) if took > 0 else None
@@ -305,7 +305,7 @@ async def _resumed(store: Store, job: Claimed) -> Progress:
 
 
 async def _wanted(store: Store, job: Claimed) -> Wanted | None:
-    """The instructions that the API recorded for this job; the actor is the one who last requested or retried it."""
+    """The instructions that the API recorded for this job. The actor is the last caller that requested or retried it."""
     audit, about = store.audit, str(job.job_id)
     entries = await audit.list_audit(tenant_id=job.tenant_id, object=about, action=ACTION, limit=1)
     if not entries:
@@ -342,11 +342,11 @@ async def _change(store: Store, wanted: Wanted, job_id: UUID, tenant_id: UUID, b
     try:
         if wanted.action == "cancel":
             status = await jobs.cancel(job_id, tenant_id=tenant_id, reason=wanted.reason)
-            # Not final: the cancellation is requested. With cancel_grace the job may be in any state.
+            # If the status is not final, the cancellation is requested. With cancel_grace the job may have any status.
             return status is Status.CANCELED or not status.final
         await jobs.retry(job_id, tenant_id=tenant_id)
     except DatabaseUnreachable:
         raise
     except DatabaseError:
-        return False  # its status has changed, or its fan-out is decided: counted as left
+        return False  # the status has changed, or the fan-out is decided: counted as `left`
     return True

@@ -1,4 +1,4 @@
-"""The worker of bulk jobs in an API process: claims them and runs them concurrently, sharing the changes fairly."""
+"""The worker of bulk jobs in an API process. It claims bulk jobs and runs them concurrently, with a shared limit on concurrent changes."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ log = get_logger("api")
 
 LEASE_S: Final = 30.0
 HELD: Final = 128
-"""Number of bulk jobs that one process runs concurrently. A bulk job that waits for its rate limit costs nothing and does not delay others."""
+"""Number of bulk jobs that one process runs concurrently. A bulk job that waits for its rate limit does not delay others."""
 
 
 class Bulk:
@@ -36,7 +36,7 @@ class Bulk:
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def run(self, stop: Stop) -> None:
-        """Run bulk jobs until a stop is requested; then release running ones."""
+        """Run bulk jobs until a stop is requested, then release the running jobs."""
         working = asyncio.ensure_future(self._work())
         stopping = asyncio.ensure_future(stop.wait())
         await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -82,7 +82,7 @@ class Bulk:
             )
             self._renewed = now
         elif now - self._renewed > LEASE_S / 3:
-            # Jobs that this worker no longer has in memory, after an error, are released.
+            # The database releases jobs that this worker lost after an error and does not list here.
             await self._store.workers.heartbeat(self._worker, running=len(self._held), held=list(self._held.items()))
             self._renewed = now
         if (room := HELD - len(self._held)) > 0:
@@ -95,7 +95,7 @@ class Bulk:
             await self._store.workers.settle(worker, [await run_bulk(self._store, worker, job, self._turns)])
         except Exception as error:  # noqa: BLE001 - after any error the job is released, and the API keeps running
             log.warning(
-                "bulk job interrupted; it will resume where it stopped", job_id=str(job.job_id), error=str(error)
+                "bulk job interrupted, will resume at its last position", job_id=str(job.job_id), error=str(error)
             )
         finally:
             del self._held[job.job_id]

@@ -7,7 +7,7 @@ from uuid import UUID
 from plait.model.roles import Role
 
 BY_PROVIDER: Final = "oidc: "
-"""Name of the API keys that are created for people who sign in through an identity provider."""
+"""Prefix of the names of API keys that are created for sign-ins through an identity provider."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,9 +21,9 @@ class Caller:
     csrf: str | None = None
     """The CSRF token of a browser session."""
     embedded: bool = False
-    """Whether it is an embedded view."""
+    """Whether the caller is an embedded view."""
 
     @property
     def actor(self) -> str:
-        """For the audit log. The key of a person who signed in through an identity provider is deleted later, so the person is named too."""
+        """The caller in the audit log. The key of a sign-in through an identity provider is deleted later, so the person's name is included."""
         return f"{self.name} (key {self.key_id})" if self.name.startswith(BY_PROVIDER) else f"key {self.key_id}"

@@ -1,10 +1,10 @@
 """The change feed's poll: one query for all watchers.
 
-The database sends no notifications about changes to jobs, because a NOTIFY for each would serialise all commits (T109). While there are
+The database sends no notifications about changes to jobs, because a NOTIFY for each change would serialise all commits (T109). While there are
 watchers, one task polls every `EVERY_S` for changes to the watched tenants' jobs, and passes them to the watchers of each tenant. Without
 watchers there is no query. Within one poll a job is reported once, with its current state. Polls overlap, so that late commits are not
-missed; changes that were already reported are dropped. An event's id is the time of its poll by the database's clock, so that a watcher that
-reconnects, to this process or another, can get the changes that it missed, or be asked to read everything again.
+missed; changes that were already reported are dropped. An event's id is the time of its poll by the database's clock. With it, a watcher that
+reconnects to any process gets the changes that it missed, or a reset: it must read everything again.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class Event:
     everybody: bool = False
 
     def encoded(self, redaction: Redaction | None = None) -> bytes:
-        """Encode for the wire; output of running attempts is redacted if the watcher's role requires it."""
+        """Encode as a server-sent event. Output of running attempts is redacted if the watcher's role requires it."""
         text = redaction.json(self.text) if redaction is not None and self.kind == "log" else self.text
         return f"id: {self.id}\nevent: {self.kind}\ndata: {text}\n\n".encode()
 
@@ -56,7 +56,7 @@ class Watcher:
         return event.everybody or self.tenant_id is None or event.tenant_id == self.tenant_id
 
     def give(self, event: Event) -> None:
-        """A watcher that reads too slowly is asked to read everything again, and does not delay others."""
+        """Queue an event. A watcher that reads too slowly gets a reset instead, and does not delay others."""
         if self.events.full():
             while not self.events.empty():
                 self.events.get_nowait()
@@ -106,7 +106,7 @@ class Watch:
                 self._looking = None
 
     async def _begin(self) -> None:
-        """The first poll, which reports nothing. Watchers read the current state themselves, and get later changes."""
+        """Run the first poll, which reports nothing: watchers read the current state themselves and get only later changes."""
         self._told.clear()
         self._since = None
         await self._once()
@@ -141,7 +141,7 @@ class Watch:
         return None if None in tenants else [tenant for tenant in tenants if tenant is not None]
 
     def _is_new(self, change: Change) -> bool:
-        if change.id is None:  # while there are too many changes, a reset is sent occasionally, not after each poll
+        if change.id is None:  # while there are too many changes, send a reset every few seconds, not after each poll
             if self._since is not None and self._reset_at is not None and self._since - self._reset_at < OVERLAP:
                 return False
             self._reset_at = self._since
@@ -173,8 +173,8 @@ class Watch:
                 watcher.give(event)
 
     async def _replay(self, watcher: Watcher, last: str) -> None:
-        """Send the changes since then, or a reset if there are too many. They come from the database, so it does not matter which process
-        the watcher was connected to before."""
+        """Send the changes since the event `last`, or a reset if it is too old. Changes are read from the database, so the watcher may have been
+        connected to another process before."""
         at = _moment(last)
         now = await self._store.health.now()
         if at is None or now - at > REPLAYED or at > now + OVERLAP:

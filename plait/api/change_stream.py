@@ -18,10 +18,10 @@ from plait.api.tenancy import Ask, Asking
 router = new_router("stream")
 
 QUIET_S: Final = 3.0
-"""After this time without an event, a keep-alive is sent, and the key is checked again."""
+"""After this time without an event, a keep-alive is sent. The key is checked again after every keep-alive or batch of events."""
 
 _EVENTS: Final[dict[str, Any]] = {
-    "description": "Events `job`, `fan_out`, `log`, `queue`, `worker` (super-admins only), and `reset`, which means: read everything again.",
+    "description": "Events `job`, `fan_out`, `log`, `queue`, `worker` (super-admins only), and `reset`, after which the client must read everything again.",
     "content": {"text/event-stream": {"schema": {"type": "string"}}},
 }
 
@@ -38,15 +38,14 @@ async def stream(
         str | None, Query(max_length=100, description="Same as `Last-Event-ID`, for clients that cannot set a header.")
     ] = None,
 ) -> Response:
-    """Follow changes to jobs. They arrive within a second. Several changes to a job in one poll are one event."""
+    """Follow changes to jobs. Events arrive within a second. Several changes to a job may be combined into one event."""
     watch: Watch = request.app.state.watch
     watch.check_room()
     streams: Shares = request.app.state.streams
     streams.check(ask.caller)
     events = _events(request, ask, last_event_id or after, redaction())
-    hello = await anext(
-        events
-    )  # a browser considers the stream open when it gets the headers, so they are sent only when no later change can be missed
+    # A browser treats the stream as open when it gets the headers, so send them only once no later change can be missed.
+    hello = await anext(events)
     return StreamingResponse(
         _after(hello, events),
         media_type="text/event-stream",

@@ -1,5 +1,5 @@
-"""The client's address behind a proxy. Only trusted proxies (`PLAIT_TRUSTED_PROXIES`) may set these headers: the client is the rightmost address of
-`X-Forwarded-For` that is not a trusted proxy, and the scheme is the last of `X-Forwarded-Proto`. From other senders these headers are ignored.
+"""The client's address behind a proxy. The client is the rightmost address of `X-Forwarded-For` that is not a trusted proxy (`PLAIT_TRUSTED_PROXIES`),
+and the scheme is the last value of `X-Forwarded-Proto`. Both headers are ignored unless a trusted proxy sends them.
 
 All clients of a proxy share its connections, so the concurrent requests of each client are counted here."""
 

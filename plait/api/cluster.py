@@ -1,4 +1,4 @@
-"""The cluster: its nodes, the leader, and each node's result in a node job. A follower redirects requests for node jobs to the leader."""
+"""The cluster: its nodes, the leader, and each node's result in a node job. A follower rejects node jobs with 421 and the leader's URL."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -36,7 +36,7 @@ class ClusterNode(Shape):
 
 
 class Leading(Shape):
-    holder: str = Field(description="The leader's process.")
+    holder: str = Field(description="Name of the leader's process.")
     term: int
     since: datetime
     expires_at: datetime
@@ -57,7 +57,7 @@ class JobNode(Shape):
     status: Status | None
     attempt: int
     late: bool = Field(
-        description="Whether the node had not finished when the job was decided; its outcome then has no effect."
+        description="Whether the node had not finished when the job was decided. The outcome of a late node has no effect."
     )
     result: Any
     error: str | None
@@ -75,7 +75,7 @@ async def get_cluster(ask: Ask) -> Response:
 
 @router.get("/jobs/{job_id}/nodes", response_model=Page[JobNode])
 async def list_job_nodes(ask: Ask, job_id: UUID) -> Response:
-    """List the results of a node job by node; empty for other jobs."""
+    """List the results of a node job by node. The list is empty for other jobs."""
     job = await ask.store.jobs.get_job(job_id, **ask.scope)
     rows = await ask.store.nodes.job_nodes(job_id, **ask.scope)
     return Json(
@@ -84,8 +84,8 @@ async def list_job_nodes(ask: Ask, job_id: UUID) -> Response:
 
 
 async def refuse_unless_leading(request: Request) -> None:
-    """Respond 421 with the leader's address if this is the API of another node. A `plait api` process that does not belong to a node,
-    with neither a worker in it nor `PLAIT_API_URL`, accepts node jobs regardless of the leader."""
+    """Reject with 421 and the leader's URL if this process belongs to a node that does not lead. A `plait api` process without a worker
+    and without `PLAIT_API_URL` belongs to no node and accepts all node jobs."""
     holder, own_url = request.app.state.holder, request.app.state.settings.api_url
     if holder is None and own_url is None:
         return

@@ -26,7 +26,7 @@ class Connector(Shape):
 
     tenant_id: UUID
     connector: Kind
-    settings: Any = Field(description="Secrets are references, `{{secret.NAME}}`, never values.")
+    settings: Any = Field(description="Secrets appear as references, `{{secret.NAME}}`, never as values.")
     updated_at: datetime
     updated_by: str
 

@@ -1,4 +1,4 @@
-"""A cache of the job definitions, a few seconds old, for validating payloads before jobs are enqueued."""
+"""A cache of the job definitions, at most 2 seconds old, for validating payloads before jobs are enqueued."""
 
 import time
 from typing import Any, Final
@@ -12,7 +12,7 @@ from plait.store.definitions import DefinitionRow
 
 FRESH_S: Final = 2.0
 RESERVED: Final = "plait."
-"""The API's own jobs, which cannot be enqueued by name."""
+"""Prefix of the API's own job definitions, which callers cannot enqueue."""
 
 
 class DefinitionCache:
@@ -23,7 +23,7 @@ class DefinitionCache:
         self._until = 0.0
 
     async def definition(self, name: str) -> DefinitionRow | None:
-        """A definition; an unknown one is queried again."""
+        """Return a definition. If it is not cached, read the definitions again."""
         if time.monotonic() > self._until or name not in self._definitions:
             await self._look()
         return self._definitions.get(name)
@@ -55,7 +55,7 @@ class DefinitionCache:
         return definition
 
     async def schema(self, name: str) -> str | None:
-        """The current schema of a definition, so that nothing is rejected by an outdated one."""
+        """Read the current schema of a definition, so that no payload is rejected because of an outdated schema."""
         return (await self._store.definitions.list_schemas([name])).get(name)
 
     def forget(self) -> None:
@@ -65,9 +65,6 @@ class DefinitionCache:
 def _wrong(schema: str | None, payload: dict[str, Any]) -> str | None:
     try:
         return None if schema is None else faults(schema, payload)
-    except (
-        ValueError,
-        TypeError,
-        RecursionError,
-    ) as error:  # JSON text may contain a lone surrogate, which no value can have
+    except (ValueError, TypeError, RecursionError) as error:
+        # JSON text may contain a lone surrogate, which is not valid Unicode.
         return str(error)

@@ -23,7 +23,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     description: str | None = Field(None, max_length=2000)
-    arg_schema: dict[str, Any] | None = Field(None, description="JSON Schema of its payloads; null: any payload.")
+    arg_schema: dict[str, Any] | None = Field(None, description="JSON Schema of the payload; null: any payload.")
     timeout_seconds: float | None = Field(None, gt=0, le=3.2e9)
     max_attempts: int | None = Field(None, ge=1, le=10_000)
     queue: str | None = Field(None, min_length=1, max_length=100)
@@ -42,8 +42,8 @@ class Settings(BaseModel):
     sensitive: list[Annotated[str, Field(min_length=1, max_length=200)]] | None = Field(
         None,
         max_length=50,
-        description="Fields that are hidden from viewers and operators, in addition to those with names of secrets: names, or ends of paths "
-        "(`customer.ssn`).",
+        description="Fields to hide from viewers and operators: names or path suffixes (`customer.ssn`). Fields with names such as `password` are "
+        "always hidden.",
     )
 
     def columns(self) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class Change(Settings):
 
 
 class Kind(Shape):
-    """A job definition, for callers that enqueue."""
+    """A job definition, as shown to callers that enqueue jobs."""
 
     RAW: ClassVar[frozenset[str]] = frozenset({"arg_schema"})
     OPEN: ClassVar[frozenset[str]] = RAW  # a schema contains field names but no values
@@ -111,7 +111,7 @@ class Override(Shape):
 
     setting: str
     value: Any
-    code_value: Any = Field(description="The value without the override; also null if no code has defined the job.")
+    code_value: Any = Field(description="The value in code; null if code sets none or has not defined the job.")
     author: str
     set_at: datetime
 
@@ -154,7 +154,7 @@ async def get_definition(ask: Ask, definition_key: str) -> Response:
 
 @router.post("/admin/jobs/definitions", status_code=201, response_model=Definition)
 async def create(request: Request, ask: Ask, body: NewDefinition) -> Response:
-    """Register a job definition before a worker does. These settings override code that defines it later, until they are cleared."""
+    """Register a job definition before a worker does. These settings take precedence over code that defines the job later, until they are cleared."""
     columns = body.columns()
     changing = ask.changing("definition.create", body.key, **columns)
     await changing.definitions.define([columns], new=True, author=ask.caller.actor)
@@ -184,7 +184,7 @@ async def clear_overrides(
     ] = None,
     if_match: IfMatch = None,
 ) -> Response:
-    """Clear overrides: the values in code apply again."""
+    """Clear overrides, so that the values in code apply again."""
     row = await _get(ask, definition_key)
     since = unchanged_since(if_match, row.updated_at)
     columns = None if setting is None else [names.DEFINITION.get(name, name) for name in setting]

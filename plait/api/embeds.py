@@ -1,9 +1,10 @@
 """Embedded views: a tenant's pages inside another application, for people without an API key.
 
-That application's server, which has a key of the tenant, requests a link and uses it as a frame's URL. The secret is in the fragment, which no
-server or log sees. The page in the frame exchanges it, once, for a session that it holds in memory. It uses no cookie: browsers block cookies in
-frames, and a cookie would also sign in anyone who opens plait directly in the same browser. Such a session can view, or operate if its key can.
-It cannot create other sessions, and ends with its key. The setting `api_embed` lists the sites that may show such a frame.
+The other application's server has a key of the tenant. It requests a link and uses it as a frame's URL. The secret is in the fragment, which
+browsers do not send to servers. The page in the frame exchanges it, once, for a session that it holds in memory. It uses no cookie: browsers block
+cookies in frames, and a cookie would also sign in anyone who opens plait directly in the same browser. The session has the role viewer, or
+operator if its key allows it. It cannot create other sessions, and ends with its key. The setting `api_embed` lists the sites that may show the
+frame.
 """
 
 from datetime import datetime, timedelta
@@ -47,7 +48,7 @@ class Enter(BaseModel):
 
 
 class Entered(BaseModel):
-    token: str = Field(description="Send it as `Authorization: Session …`.")
+    token: str = Field(description="The session token. Send it as `Authorization: Session …`.")
     role: Role
     tenant_id: UUID
     tenant: str
@@ -61,9 +62,9 @@ async def create(request: Request, ask: Ask, body: NewEmbed) -> Response:
     """Create a link to your tenant's view, for a frame on another site."""
     role = Role(body.role)
     if ask.caller.embedded:
-        raise Refused(403, "not-allowed", "an embedded view cannot create another one")
+        raise Refused(403, "not-allowed", "an embedded view cannot create another embedded view")
     if ask.caller.tenant_id is None:
-        raise InvalidArguments("an embedded view must have one tenant: use a key of that tenant")
+        raise InvalidArguments("an embedded view must belong to one tenant: use a key of that tenant")
     if not may(ask.caller.role, role):
         raise Refused(403, "not-allowed", f"embed role {role} requires a key with at least that role")
     link = new_token()
@@ -76,7 +77,7 @@ async def create(request: Request, ask: Ask, body: NewEmbed) -> Response:
 
 @router.post("/embeds/session", status_code=201, response_model=Entered)
 async def enter(request: Request, body: Enter) -> Response:
-    """Exchange a link for the session of its view, once."""
+    """Exchange a link for the session of its view. A link can be exchanged once."""
     guard: Guard = request.app.state.guard
     store: Store = request.app.state.store
     guard.check_guesses(request)

@@ -28,7 +28,7 @@ Outcome = Literal["succeeded", "failed", "dead_letter", "canceled", "skipped"]
 
 
 class EndpointSettings(BaseModel):
-    """The settings of an endpoint. Omitted ones stay unchanged, or get their defaults."""
+    """The settings of an endpoint. Omitted settings stay unchanged; for a new endpoint they get their defaults."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -81,8 +81,12 @@ class Endpoint(Shape):
     statuses: list[str]
     definitions: list[str] | None
     key_version: int
-    old_key_until: datetime | None = Field(description="Time until which the previous key also signs.")
-    subscribed_at: datetime | None = Field(description="Outcomes since this time are delivered; null: none.")
+    old_key_until: datetime | None = Field(
+        description="Until this time, messages are also signed with the previous key."
+    )
+    subscribed_at: datetime | None = Field(
+        description="Outcomes since this time are delivered; null: no outcomes are delivered."
+    )
     disabled_at: datetime | None
     disabled_reason: str | None
     created_by: str
@@ -93,7 +97,9 @@ class Endpoint(Shape):
 class Rotation(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    overlap_seconds: float = Field(86_400, ge=0, le=2_592_000, description="How long the previous key also signs.")
+    overlap_seconds: float = Field(
+        86_400, ge=0, le=2_592_000, description="How long messages are also signed with the previous key."
+    )
 
 
 class SigningKey(BaseModel):
@@ -147,7 +153,7 @@ async def get_endpoint(ask: Ask, endpoint_id: UUID) -> Response:
 async def change(
     request: Request, ask: Ask, endpoint_id: UUID, body: EndpointSettings, if_match: IfMatch = None
 ) -> Response:
-    """Change a webhook endpoint. Omitted fields stay unchanged; changed statuses apply to jobs that end from now on."""
+    """Change a webhook endpoint. Omitted fields stay unchanged; new statuses apply to jobs that finish after the change."""
     row = await _get(ask, endpoint_id)
     since = unchanged_since(if_match, row.updated_at)
     columns = body.columns(request)
@@ -167,16 +173,16 @@ async def delete(ask: Ask, endpoint_id: UUID) -> Response:
 
 @router.get("/endpoints/{endpoint_id:uuid}/keys", response_model=Page[SigningKey])
 async def list_keys(request: Request, ask: Ask, endpoint_id: UUID) -> Response:
-    """List the active signing keys, newest first. They are not stored: this process derives them, as workers do."""
+    """List the active signing keys, newest first. Keys are not stored: they are derived from `PLAIT_SECRET_WEBHOOKS`."""
     row = await _get(ask, endpoint_id)
-    # Reading a key is audited, like changing one.
+    # Reading keys is recorded in the audit log, like a change.
     await ask.changing("endpoint.show_keys", endpoint_id, tenant_id=row.tenant_id).health.now()
     return _keys(request, row)
 
 
 @router.post("/endpoints/{endpoint_id:uuid}/rotate", response_model=Page[SigningKey])
 async def rotate(request: Request, ask: Ask, endpoint_id: UUID, body: Rotation | None = None) -> Response:
-    """Rotate the signing key. The previous key also signs for a while."""
+    """Rotate the signing key. During the overlap, messages are signed with both keys."""
     row = await _get(ask, endpoint_id)
     overlap = timedelta(seconds=(body or Rotation()).overlap_seconds)
     changing = ask.changing("endpoint.rotate", endpoint_id, tenant_id=row.tenant_id)
@@ -186,7 +192,7 @@ async def rotate(request: Request, ask: Ask, endpoint_id: UUID, body: Rotation |
 
 @router.post("/endpoints/{endpoint_id:uuid}/test", status_code=202, response_model=Delivery)
 async def try_(ask: Ask, endpoint_id: UUID, body: EndpointTrial | None = None) -> Response:
-    """Send a test message; returns the job that sends it."""
+    """Send a test message. Returns the id of the job that delivers it."""
 
     row = await _get(ask, endpoint_id)
     body = body or EndpointTrial()

@@ -1,4 +1,4 @@
-"""ETags for optimistic concurrency: the time of the last change. A change with an outdated ETag is rejected."""
+"""ETags for optimistic concurrency control. An ETag is the time of the last change; a change with an outdated ETag is rejected."""
 
 from datetime import datetime
 
@@ -10,7 +10,7 @@ def etag(updated_at: datetime) -> str:
 
 
 def unchanged_since(if_match: str | None, updated_at: datetime) -> datetime | None:
-    """The time that the database compares; None if the caller sent no ETag."""
+    """The time of the last change, for the database to compare; None if the caller sent no ETag."""
     if if_match is None or if_match.strip() == "*":
         return None
     if etag(updated_at) not in {tag.strip() for tag in if_match.split(",")}:

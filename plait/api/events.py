@@ -1,4 +1,4 @@
-"""Events, as plain JSON or CloudEvents 1.0, and their firings."""
+"""Events, as plain JSON or CloudEvents 1.0, and the firings that they cause."""
 
 import hashlib
 from datetime import datetime
@@ -25,7 +25,7 @@ STRUCTURED: Final = "application/cloudevents+json"
 BATCHED: Final = "application/cloudevents-batch+json"
 BATCH: Final = 100
 PAGE: Final = 100
-"""Maximum number of events in one page. The data of each event can be as large as 256 KiB."""
+"""Maximum number of events in one page. The data of each event can be up to 256 KiB."""
 
 
 class NewEvent(BaseModel):
@@ -37,11 +37,11 @@ class NewEvent(BaseModel):
     name: str = Field(pattern="^[A-Za-z0-9_.:/-]{1,200}$")
     data: dict[str, Any] = Field(default_factory=dict)
     correlation_id: str | None = Field(None, min_length=1, max_length=500)
-    id: UUID | None = Field(None, description="A new UUIDv7 from the caller, to make a repeated request safe.")
+    id: UUID | None = Field(None, description="A UUIDv7 that you generate, so that repeating the request is safe.")
 
 
 class CloudEvent(BaseModel):
-    """The attributes of CloudEvents 1.0. An event with the same `source` and `id` is accepted once within a day, so it can be sent again safely."""
+    """The attributes of CloudEvents 1.0. An event with the same `source` and `id` is accepted only once per day, so it is safe to send it again."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -68,7 +68,7 @@ class Event(Shape):
     name: str
     at: datetime
     dispatched_at: datetime | None
-    jobs: int = Field(description="Number of jobs that it triggered.")
+    jobs: int = Field(description="Number of jobs that the event triggered.")
     deduplicated: int = Field(
         description="Number of triggers that created no job because of their dedupe key or window."
     )
@@ -130,7 +130,7 @@ async def list_events(
 
 @router.get("/events/{event_id:uuid}", response_model=EventPage)
 async def get_event(ask: Ask, event_id: UUID) -> Response:
-    """Get an event and the firings of its triggers."""
+    """Get an event and the trigger firings that it caused."""
     row = await ask.store.events.get_event(event_id, **ask.scope)
     fires = await ask.store.triggers.list_fires(event_id=row.id, tenant_id=row.tenant_id, limit=1000)
     return Json(await composed(lambda: EventPage.of(row, fires=[Fire.of(one) for one in fires])))
@@ -146,7 +146,7 @@ def _read(kind: TypeAdapter[Any], body: bytes) -> Any:
 
 
 def _binary(request: Request, kind: str, body: bytes) -> CloudEvent:
-    """The binary mode: the attributes are headers, the body is the data."""
+    """Parse an event in binary mode: the attributes are headers, the body is the data."""
     attributes = {name[3:]: value for name, value in request.headers.items() if name.startswith("ce-")}
     if kind not in ("", "application/json"):
         raise Refused(415, "media-type", "the data of an event must be JSON")
@@ -188,5 +188,5 @@ def _text(data: dict[str, Any]) -> str:
     about = data.get("cloudevent")
     if isinstance(about, dict) and isinstance(about.get("time"), datetime):
         data = {**data, "cloudevent": {**about, "time": about["time"].isoformat()}}
-    # External data may quote redacted text, but a field that consists only of a mask comes from a redacted copy.
+    # Text in external data may contain a mask. A value that is exactly a mask was copied from a redacted response.
     return json_text(data, "data", exact=True)

@@ -1,5 +1,5 @@
-"""Failures by error: the list of errors, and a page for each. All numbers come from the leader's counts, so they are complete, and an error
-has the same number everywhere."""
+"""Failures by error: the list of errors, and the details of each error. All numbers come from the leader's counts, so they cover all jobs and
+agree in all responses."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, ClassVar, Literal
@@ -22,9 +22,7 @@ from plait.store.job_rows import AttemptRow
 router = new_router("jobs")
 
 _JOBS = "Jobs with this error that are `failed` or `dead_letter` now. Retried and deleted jobs are not counted."
-_AS_OF = (
-    "Everything committed by then is counted: now, or the last count if the leader is behind; null: not counted yet."
-)
+_AS_OF = "All failures committed before this time are counted: now, or the last count if the leader is behind; null: not counted yet."
 
 
 class Failure(Shape):
@@ -33,13 +31,13 @@ class Failure(Shape):
     FROM: ClassVar[dict[str, str]] = names.FAILURE
 
     definition_key: str
-    fingerprint: str = Field(description="Fingerprint of similar errors: `GET /jobs?error=…` lists their jobs.")
+    fingerprint: str = Field(description="Identifies a group of similar errors. `GET /jobs?error=…` lists their jobs.")
     error: str | None = Field(description="The newest error.")
     jobs: int = Field(description=_JOBS)
-    dead_letters: int = Field(description="Those of `jobs` that are dead letters.")
-    recent: int = Field(description="Failures since `since`, including jobs that were retried since.")
-    tenants: int = Field(description="Number of tenants with such jobs.")
-    first_at: datetime = Field(description="The first failure with this error whose job is kept.")
+    dead_letters: int = Field(description="Number of `jobs` that are dead letters.")
+    recent: int = Field(description="Number of failures since `since`, including jobs that were retried later.")
+    tenants: int = Field(description="Number of tenants with these jobs.")
+    first_at: datetime = Field(description="Time of the oldest failure with this error whose job is not deleted.")
     last_at: datetime
     last_job_id: UUID
 
@@ -49,8 +47,8 @@ class FailurePage(BaseModel):
     next: str | None = Field(None, description="Always null: request more with `limit`.")
     as_of: datetime | None = Field(description=_AS_OF)
     since: datetime = Field(description="Start of `recent`: the beginning of the hour of `start`.")
-    total_errors: int = Field(description="Number of errors, including those beyond `limit`.")
-    total_jobs: int = Field(description="Number of their jobs.")
+    total_errors: int = Field(description="Total number of errors, not limited by `limit`.")
+    total_jobs: int = Field(description="Number of jobs with these errors.")
 
 
 @router.get("/jobs/failures", response_model=FailurePage)
@@ -58,13 +56,13 @@ async def failures(
     ask: Ask,
     start: Annotated[
         AwareDatetime | None,
-        Query(description="Only errors seen since then. Default: all errors, and `recent` covers the last 24 hours."),
+        Query(description="Only errors since this time. Default: all errors, and `recent` covers the last 24 hours."),
     ] = None,
     status: Annotated[list[Literal["failed", "dead_letter"]] | None, Query(max_length=2)] = None,
     order: Annotated[Literal["jobs", "recent"], Query(description="Sort by this number, largest first.")] = "jobs",
     limit: Limit = 50,
 ) -> Response:
-    """List failed jobs by definition and error. The numbers are complete: they include all failed jobs."""
+    """List failed jobs by definition and error. The numbers include all failed jobs."""
     found = await ask.store.failures.list_failures(
         **ask.scope, start=start, statuses=list(status) if status else None, limit=limit, order=order
     )
@@ -92,7 +90,7 @@ class FailureTenant(BaseModel):
 
 
 class FailureInterval(Shape):
-    """Failures with one error in one interval, including jobs that were retried since."""
+    """Failures with one error in one interval, including jobs that were retried later."""
 
     at: datetime = Field(description="Start of the interval.")
     failed: int
@@ -102,7 +100,7 @@ class FailureInterval(Shape):
 class FailureWorker(Shape):
     """Failures with one error on one worker."""
 
-    worker: int | None = Field(description="Null: the job failed without a worker, for example past its deadline.")
+    worker: int | None = Field(description="Null if the job failed without a worker, for example after its deadline.")
     host: str | None
     failures: int
     last_at: datetime
@@ -117,14 +115,16 @@ class FailureGroup(BaseModel):
     jobs: int = Field(description=_JOBS)
     dead_letters: int
     failures: int = Field(
-        description="All failures with this error whose jobs are kept, including jobs that were retried since."
+        description="Number of failures with this error whose jobs are not deleted, including jobs that were retried later."
     )
     first_at: datetime
     last_at: datetime
     last_job_id: UUID
-    sample: Attempt | None = Field(description="The newest attempt that failed; null: its job was just deleted.")
+    sample: Attempt | None = Field(
+        description="The newest failed attempt; null if its job was deleted since the last count."
+    )
     tenants: list[FailureTenant]
-    history: list[FailureInterval] = Field(description="From `start` on. Empty intervals are omitted.")
+    history: list[FailureInterval] = Field(description="Intervals since `start`. Empty intervals are omitted.")
     workers: list[FailureWorker] = Field(description="Workers of the newest failures, at most 100.")
     workers_of: int = Field(description="Number of failures that `workers` was counted from: the newest 1,000.")
 

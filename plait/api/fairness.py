@@ -1,6 +1,6 @@
 """Fair use of one process: limits per key and tenant on renders, previews, bulk counts and streams, so that one key cannot use up the process.
 
-Each process counts separately. Rejected requests get 429 with the time to wait.
+Each process counts separately. Rejected requests get status 429 with `Retry-After`.
 """
 
 import time
@@ -14,7 +14,7 @@ from plait.api.problems import Refused
 from plait.api.rate_limits import Rates
 
 KEY_RATE: Final = (10.0, 50.0)
-"""Expensive requests of one key: rate per second, and burst."""
+"""Limit of expensive requests per key: rate per second, and burst."""
 TENANT_RATE: Final = (20.0, 100.0)
 
 
@@ -34,7 +34,7 @@ class Fairness:
 
 
 class Shares:
-    """How many of something each key and each tenant may have open at once."""
+    """Limits on the number of open streams per key and per tenant."""
 
     def __init__(self, what: str, *, key: int, tenant: int) -> None:
         self._what = what

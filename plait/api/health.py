@@ -1,4 +1,4 @@
-"""Health checks: whether the process is alive and can serve. They reveal nothing else, and need no key."""
+"""Health checks: whether the process is alive and can serve. They need no key, and reveal nothing else."""
 
 from typing import Literal
 

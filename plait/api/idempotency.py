@@ -1,7 +1,7 @@
 """Idempotency-Key: a repeated change gets the first response again, for a day. Requests that only read store nothing.
 
-On `POST /jobs` the key is the job's own (plait.idempotency), which outlives the response. For other routes the response is stored. A 5xx
-response is not stored, because it is unknown whether the change was made. The request can be retried.
+On `POST /jobs`, the header is the job's idempotency key (table plait.idempotency), which is kept for longer. For other routes the response is
+stored. A 5xx response is not stored, because it is unknown whether the change was made: the request can be retried.
 """
 
 import hashlib
@@ -21,11 +21,11 @@ from plait.store import Store
 HEADER: Final = "Idempotency-Key"
 NOBODY: Final = UUID(int=0)
 _OWN_WAY: Final = frozenset({f"{PREFIX}/jobs", f"{PREFIX}/keys", f"{PREFIX}/embeds"})
-"""Routes with their own key, and routes whose responses contain a secret and are not stored."""
+"""Routes that handle the key themselves, and routes whose responses are not stored because they contain a secret."""
 _READS: Final = frozenset({f"{PREFIX}/jobs/triggers/preview", f"{PREFIX}/jobs/triggers/render"})
 """Routes that change nothing, and use POST only because their requests can be large."""
 _WORKERS: Final = f"{PREFIX}/worker/"
-"""Workers' requests are fenced by (job, attempt), and may be repeated anyway."""
+"""Requests of workers are fenced by (job, attempt), so repeating them is safe without a key."""
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -66,4 +66,4 @@ async def _forget(store: Store, whose: tuple[UUID, UUID, str]) -> None:
     try:
         await store.http_replies.keep(*whose, None, None)
     except PlaitError:
-        return  # it may be repeated after a minute
+        return  # the request can be repeated after a minute

@@ -25,7 +25,7 @@ router = new_router("jobs")
 class Reason(BaseModel):
     code: str = Field(examples=["queue_paused"])
     explanation: str
-    remedy: str | None = Field(description="How to get the job to run; null: nothing needs to be done.")
+    remedy: str | None = Field(description="How to get the job to run; null if no action is needed.")
 
 
 class Explanation(BaseModel):
@@ -39,7 +39,7 @@ class Summary(BaseModel):
         description="When the unfinished jobs were counted: now, or a few seconds ago if there are many."
     )
     counts: dict[Status, int] = Field(
-        description="Unfinished jobs, and jobs that are `failed` or `dead_letter` now: retried and deleted jobs are not counted."
+        description="Unfinished jobs by status, and jobs that are `failed` or `dead_letter` now. Retried and deleted jobs are not counted."
     )
     failures_as_of: datetime | None = Field(
         description="Failed jobs and dead letters are counted as of this time; null: not counted yet."
@@ -91,17 +91,17 @@ async def history(
     start: Annotated[AwareDatetime | None, Query(description="Start. Default: an hour ago.")] = None,
     step_seconds: Annotated[int, Query(ge=60, le=86_400, description="Length of an interval.")] = 60,
 ) -> Response:
-    """List outcomes over time, for charts: from the leader's counts, up to 90 days back. Empty intervals are omitted."""
+    """List outcomes over time, for charts. The leader keeps counts for 90 days. Empty intervals are omitted."""
     rows = await ask.store.statistics.history(**ask.scope, start=start, step=timedelta(seconds=step_seconds))
     return Json({"items": [Stretch.of(row) for row in rows], "next": None})
 
 
 class Latency(Shape):
-    """How long jobs enqueued in one interval waited and ran, in seconds, from a sample."""
+    """Wait and run times, in seconds, of a sample of the jobs enqueued in one interval."""
 
     at: datetime = Field(description="Start of the interval.")
     jobs: int = Field(description="Number of jobs in the sample.")
-    wait_p50: float | None = Field(description="Median time from when a job was due until its first start.")
+    wait_p50: float | None = Field(description="Median time between a job's due time and its first start.")
     wait_p95: float | None
     run_p50: float | None = Field(description="Median run time of the last attempt.")
     run_p95: float | None
@@ -133,7 +133,7 @@ async def steps(ask: Ask, job_id: UUID) -> Response:
 
 
 async def _definition(ask: Asking, job_id: UUID) -> str | None:
-    """The definition of a job, if its sensitive fields must be redacted."""
+    """The job's definition if the response must be redacted, otherwise None."""
     if redaction() is None:
         return None
     return (await ask.store.jobs.get_job(job_id, **ask.scope)).definition
@@ -177,7 +177,7 @@ async def load(
     ] = None,
     parts: Annotated[int, Query(ge=1, le=500, description="Number of equal intervals.")] = 100,
 ) -> Response:
-    """List how many sub-jobs of a fan-out ran at the same time, over time. Covers the first 20,000 sub-jobs."""
+    """List how many sub-jobs of a fan-out ran in each interval. Covers the first 20,000 sub-jobs."""
     rows = await ask.store.statistics.fan_out_load(job_id, fan_out, **ask.scope, start=start, end=end, parts=parts)
     return Json({"items": [Load.of(row) for row in rows], "next": None})
 

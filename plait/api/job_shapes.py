@@ -58,7 +58,7 @@ class JobBrief(Shape):
 
 
 class UnreadSignals(Shape):
-    """Unread signals of one name."""
+    """Unread signals with one name."""
 
     name: str
     signals: int
@@ -104,7 +104,7 @@ class Span(BaseModel):
     status: str
     worker_id: int | None
     claimed_at: datetime | None = Field(
-        description="Null if it never ran: the job was canceled before it started, or this is an operator's retry."
+        description="Null if the attempt never ran: the job was canceled before it started, or an operator retried it."
     )
     started_at: datetime | None
     finished_at: datetime
@@ -124,13 +124,15 @@ class Child(Shape):
     status: Status
     attempt_count: int = Field(description="Attempts that count against max_attempts.")
     created_at: datetime
-    run_at: datetime | None = Field(description="When the job is due, or when it got its status; null if it is final.")
+    run_at: datetime | None = Field(
+        description="When the job is due, or when it reached its current status; null if it is final."
+    )
     finished_at: datetime | None
     wait_on: str | None
     node: str | None = Field(description="The only node that may run the job.")
     last_error: str | None = Field(description="The beginning of the error.")
-    fan_outs: int = Field(description="Number of its own fan-outs.")
-    attempts: list[Span] = Field(description="The last 100 ended attempts.")
+    fan_outs: int = Field(description="Number of fan-outs that the job has opened.")
+    attempts: list[Span] = Field(description="The last 100 finished attempts.")
 
 
 class Load(Shape):
@@ -143,7 +145,7 @@ class Load(Shape):
 
 class Children(BaseModel):
     items: list[Child]
-    next: int | None = Field(None, description="Send it as `start` for the next page; null: this is the last page.")
+    next: int | None = Field(None, description="The value of `start` for the next page; null: this is the last page.")
 
 
 class Step(Shape):
@@ -207,18 +209,20 @@ class Node(Shape):
     last_error: str | None
     created_at: datetime
     finished_at: datetime | None
-    own_s: float | None = Field(description="Run time of its handler, over all attempts.")
-    total_s: float | None = Field(description="Time from its first start to its end, including its children.")
+    own_s: float | None = Field(description="Run time of the handler, over all attempts.")
+    total_s: float | None = Field(
+        description="Time from the first start until the job is final, including its children."
+    )
 
 
 class JobPage(Job):
     """A job with all its fields and related jobs."""
 
-    lease_expires_at: datetime | None = Field(description="When the lease of its worker expires, while the job runs.")
+    lease_expires_at: datetime | None = Field(description="When the worker's lease expires, while the job runs.")
     total_s: float | None = Field(
-        description="Total time: from its first start to its end, or until now. Null: not started."
+        description="Total time: from the first start until the job is final, or until now. Null: not started."
     )
-    own_s: float | None = Field(description="Own time: run time of its handler, over all attempts.")
+    own_s: float | None = Field(description="Own time: run time of the handler, over all attempts.")
     waiting_s: float | None = Field(description="Waiting time: suspended, in backoff or requeued.")
     unread_signals: list[UnreadSignals] = Field(description="Unread signals, by name.")
     parent: JobBrief | None

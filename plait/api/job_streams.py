@@ -1,5 +1,5 @@
-"""Streams of one job over HTTP: server-sent events, for callers with an API key or with a token for that job. A server gives such a
-token to a browser. The token expires, allows reading one job's streams and nothing else, and may be part of the URL, because
+"""Streams of one job over HTTP: server-sent events, for callers with an API key or with a token for that job. Your server requests the
+token and passes it to a browser. The token expires and only allows reading one job's streams. It may be part of the URL, because
 `EventSource` cannot send headers. An event's id is the item's number: a client that reconnects with `Last-Event-ID` continues after it.
 """
 
@@ -38,7 +38,7 @@ QUIET_S: Final = 3.0
 """After this time without an item, a keep-alive is sent, and the key or token is checked again."""
 _EVENTS: Final[dict[int | str, dict[str, Any]]] = {
     200: {
-        "description": "One event per item: `id` is its number, `data` its JSON. Then one event `end` with the job's status.",
+        "description": "One event per item: `id` is its number, `data` its JSON. The last event is `end`, with the job's status.",
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
     },
     204: {"description": "The stream has ended, and there are no items after `Last-Event-ID`: do not reconnect."},
@@ -53,7 +53,7 @@ class NewStreamToken(BaseModel):
 
 class StreamTokenMade(BaseModel):
     token: str = Field(
-        description="Send it as `?token=…`, or as `Authorization: Bearer …`. It allows reading this job's streams and nothing else."
+        description="The token. Send it as `?token=…` or `Authorization: Bearer …`. It only allows reading this job's streams."
     )
     expires_at: datetime
 
@@ -74,13 +74,13 @@ async def create_token(ask: Ask, job_id: UUID, body: NewStreamToken | None = Non
 
 
 class StateShown(BaseModel):
-    state: Any = Field(description="As set by the handler with `current().state(…)`; null if it is not set.")
+    state: Any = Field(description="The value that the handler set with `current().state(…)`; null if it set none.")
     version: int = Field(description="Increases with each change; 0 if the state was never set.")
 
 
 @router.get("/jobs/{job_id:uuid}/state", response_model=StateShown)
 async def state(ask: Ask, job_id: UUID) -> Response:
-    """Get the state of a job, as set by its handler. Also works while the job waits and after it has ended."""
+    """Get the state that a job's handler has set. It stays available while the job waits and after it is final."""
     following = Following(job_id, await ask.job_tenant(job_id), "state", 0)
     found = (await ask.store.streams.follow([following])).get(0)
     if found is not None and found.status is None:
@@ -129,7 +129,7 @@ class _Reader:
 
 
 async def _admitted(request: Request, job_id: UUID, token: str | None) -> _Reader:
-    """The reader: the holder of a token for this job, or of a key or session that may view it."""
+    """Authenticate the reader: the holder of a token for this job, or of a key or session that may view the job."""
     guard: Guard = request.app.state.guard
     store: Store = request.app.state.store
     known: DefinitionCache = request.app.state.definition_cache

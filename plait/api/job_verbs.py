@@ -1,4 +1,4 @@
-"""Operations on a job: cancel, retry, reschedule, signal, fork."""
+"""Operations on a job: cancel, retry, reschedule, signal."""
 
 from typing import Any, Literal
 from uuid import UUID
@@ -22,7 +22,7 @@ class Cancel(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     reason: str | None = Field(None, max_length=500)
-    tree: bool = Field(False, description="Also cancel all its descendants.")
+    tree: bool = Field(False, description="Also cancel all descendants.")
 
 
 class Retry(BaseModel):
@@ -30,10 +30,10 @@ class Retry(BaseModel):
 
     tree: Literal["failed", "all"] | None = Field(
         None,
-        description="failed: retry the failed jobs of a root's workflow; all: run the whole workflow again, as a new one.",
+        description="failed: retry the failed jobs of a root's workflow; all: run the whole workflow again, as new jobs.",
     )
     steps: Literal["keep", "drop"] = Field(
-        "keep", description="keep: a durable function resumes; drop: it restarts without its checkpoints."
+        "keep", description="keep: a durable function resumes; drop: its checkpoints are deleted and it restarts."
     )
     scheduled_for: AwareDatetime | None = None
     max_attempts: int | None = Field(None, ge=1, le=10_000)
@@ -43,7 +43,7 @@ class Reschedule(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     scheduled_for: AwareDatetime | None = Field(
-        None, description="Null leaves it unchanged. A time in the past means immediately."
+        None, description="Null leaves the time unchanged. A time in the past means immediately."
     )
     max_attempts: int | None = Field(None, ge=1, le=10_000)
 
@@ -60,7 +60,7 @@ class Signal(BaseModel):
 
 @router.post("/jobs/{job_id:uuid}/cancel", response_model=Moved)
 async def cancel(ask: Ask, job_id: UUID, body: Cancel | None = None) -> Response:
-    """Cancel a job. A running job is requested to stop; a final job is not changed."""
+    """Cancel a job. A running job is asked to stop; a final job is not changed."""
     body = body or Cancel()
     tenant_id = await ask.job_tenant(job_id)
     jobs = ask.changing("job.cancel", job_id, tenant_id=tenant_id, reason=body.reason, tree=body.tree or None).jobs
@@ -73,10 +73,10 @@ async def cancel(ask: Ask, job_id: UUID, body: Cancel | None = None) -> Response
 
 @router.post("/jobs/{job_id:uuid}/retry", response_model=Moved)
 async def retry(ask: Ask, job_id: UUID, body: Retry | None = None) -> Response:
-    """Retry a final job that has not succeeded. With `tree: all`, run any root's workflow again as a new one, whose id is returned."""
+    """Retry a final job that has not succeeded. With `tree: all`, run a root's whole workflow again as new jobs. Returns the id of the new root."""
     body = body or Retry()
     if body.tree and body.model_fields_set - {"tree"}:
-        raise InvalidArguments("the other fields must be omitted with `tree`")
+        raise InvalidArguments("other fields cannot be used together with `tree`")
     tenant_id = await ask.job_tenant(job_id)
     jobs = ask.changing("job.retry", job_id, tenant_id=tenant_id, **body.model_dump(exclude_defaults=True)).jobs
     match body.tree:
@@ -110,7 +110,7 @@ async def reschedule(ask: Ask, job_id: UUID, body: Reschedule) -> Response:
 
 @router.post("/jobs/{job_id:uuid}/signal", response_model=Moved)
 async def signal(ask: Ask, job_id: UUID, body: Signal) -> Response:
-    """Send a signal to a job. It is stored until the job reads it; a job that waits for it resumes."""
+    """Send a signal to a job. The signal is stored until the job reads it. A job that waits for the signal resumes."""
     tenant_id = await ask.job_tenant(job_id)
     jobs = ask.changing("job.signal", job_id, tenant_id=tenant_id, name=body.name).jobs
     payload = None if body.payload is None else json_text(body.payload)

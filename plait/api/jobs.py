@@ -62,7 +62,7 @@ class NewJobRequest(BaseModel):
     )
     limit_key: str | None = Field(None, min_length=1, max_length=500)
     correlation_id: str | None = Field(None, min_length=1, max_length=500)
-    id: UUID | None = Field(None, description="A new UUIDv7 from the caller, to make a repeated request safe.")
+    id: UUID | None = Field(None, description="A UUIDv7 that you generate, so that repeating the request is safe.")
 
 
 class NewJobAnswer(Shape):
@@ -73,7 +73,7 @@ class NewJobAnswer(Shape):
     status: Status
     definition_key: str
     queued_at: datetime
-    deduplicated: bool = Field(description="Whether the key belonged to an existing job, which is returned.")
+    deduplicated: bool = Field(description="Whether a key already belonged to a job, which is returned.")
 
 
 @router.post("/jobs", status_code=201, response_model=NewJobAnswer, responses={200: {"model": NewJobAnswer}})
@@ -90,7 +90,7 @@ async def enqueue(
         ),
     ] = None,
 ) -> Response:
-    """Enqueue a job. Responds 200 instead of 201 if a key already belongs to a job."""
+    """Enqueue a job. Returns 200 and the existing job if its dedupe key or idempotency key is in use."""
     payload, job_id = json_text(body.payload), body.id or new_id()
     definition = await request.app.state.definition_cache.check(body.definition_key, body.payload)
     if definition.kind == "node":
@@ -125,7 +125,7 @@ async def enqueue(
 
 
 class Filters(BaseModel):
-    """The jobs to find. Filters without an index search at most 10,000 jobs per request, newest first; `next` continues from there."""
+    """The jobs to find. Filters without an index scan at most 10,000 jobs per request, newest first; `next` continues the search."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -145,7 +145,7 @@ class Filters(BaseModel):
         None,
         min_length=1,
         max_length=200,
-        description="Text in the definition, correlation id or dedupe key; or an id.",
+        description="Text in the definition, correlation id or dedupe key, or a job's id.",
     )
     payload: list[str] | None = Field(
         None,
@@ -164,7 +164,7 @@ class Filters(BaseModel):
         if self.payload and (hiding := redaction()) is not None:
             keys = [_pair(one)[0] for one in self.payload]
             if (hidden := hiding.hidden_key(keys, self.definition_key)) is not None:
-                detail = f"payload filter {hidden[:80]!r}: this field is hidden from viewers and operators, so they cannot search by it"
+                detail = f"payload filter {hidden[:80]!r}: viewers and operators cannot search by this field, because it is hidden from them"
                 raise Refused(403, "not-allowed", detail)
         return Filter(
             statuses=[str(status) for status in self.status] if self.status else None,
@@ -186,7 +186,7 @@ class Filters(BaseModel):
 
 
 class Jobs(Page[JobBrief]):
-    complete: bool = Field(description="False: the search stopped at its scan limit; `next` continues it.")
+    complete: bool = Field(description="False if the search stopped at its scan limit; `next` continues it.")
 
 
 class Listing(Filters):
@@ -210,7 +210,7 @@ async def list_jobs(ask: Ask, given: Annotated[Listing, Query()]) -> Response:
 class Count(BaseModel):
     count: int = Field(description="Number of jobs, up to 1,000.")
     more: bool = Field(
-        description="Whether there may be more, because the count reached its limit or not all jobs were scanned."
+        description="Whether more jobs may match, because the count reached its limit or not all jobs were scanned."
     )
 
 
@@ -234,7 +234,7 @@ async def get_job(
     job_id: UUID,
     wait_seconds: Annotated[
         float,
-        Query(ge=0, le=30, description="Wait with the response until the job is final, for at most this many seconds."),
+        Query(ge=0, le=30, description="Delay the response until the job is final, for at most this many seconds."),
     ] = 0,
 ) -> Response:
     """Get a job with all its fields, its parent, fan-outs, steps and newest children."""
@@ -312,8 +312,8 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def json_text(value: Any, name: str = "payload", *, exact: bool = False) -> str:
-    """JSON that the database accepts. Rejects Infinity, which Python parses although it is not JSON, and redaction masks. With `exact`, text
-    that merely contains a mask is accepted."""
+    """Encode JSON for the database. Rejects redaction masks, and Infinity, which Python parses although it is not valid JSON. With `exact`,
+    only a value that is exactly a mask is rejected."""
     try:
         text = json.dumps(value, allow_nan=False)
     except (ValueError, RecursionError) as error:

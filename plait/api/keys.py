@@ -1,4 +1,4 @@
-"""API keys. An admin creates them for its own tenant, with at most its own role."""
+"""API keys. An admin creates keys for their own tenant, with at most the role admin."""
 
 from datetime import datetime
 from typing import Annotated
@@ -39,7 +39,7 @@ class NewKey(BaseModel):
     role: Role
     expires_at: AwareDatetime | None = Field(
         None,
-        description="At most the expiry of your own key, which is also the default. If you signed in through an identity provider: "
+        description="Must not be later than the expiry of your own key, which is the default. If you signed in through an identity provider: "
         "at most a year from now. Default: 90 days.",
     )
 
@@ -57,7 +57,7 @@ async def list_keys(ask: Ask, cursor: Cursor = None, limit: Limit = 50) -> Respo
 
 @router.post("/keys", status_code=201, response_model=MadeKey)
 async def create(ask: Ask, body: NewKey) -> Response:
-    """Create an API key. A super-admin sets the tenant of a tenant's key with `?tenant=`."""
+    """Create an API key. As a super-admin, set the tenant of the key with `?tenant=`."""
     if body.role not in OF_A_TENANT and ask.caller.role is not Role.SUPER_ADMIN:
         raise Refused(403, "not-allowed", f"only a super-admin can create a key with the role {body.role}")
     token = new_token()
@@ -81,13 +81,13 @@ async def create(ask: Ask, body: NewKey) -> Response:
 
 
 def _creator(caller: Caller) -> str:
-    """The key that created this one; in a browser session, also the person."""
+    """The creator of a key: the caller's key and, in a browser session, the session's name."""
     return caller.actor if caller.csrf is None else f"key {caller.key_id}, session of {caller.name}"
 
 
 @router.get("/keys/{key_id:uuid}/descendants", response_model=Page[Key])
 async def list_descendants(ask: Ask, key_id: UUID) -> Response:
-    """List the keys that were created with a key, directly or indirectly, and should be revoked with it."""
+    """List the keys that were created with a key, directly or indirectly."""
     rows = await ask.store.keys.list_descendants(key_id, **ask.scope)
     return Json({"items": [Key.of(row) for row in rows], "next": None})
 
@@ -100,7 +100,7 @@ async def revoke(
     descendants: Annotated[
         bool,
         Query(
-            description="Also revoke the keys that were created with it, directly or indirectly: `GET /keys/{id}/descendants`."
+            description="Also revoke the keys that were created with this key, directly or indirectly: `GET /keys/{id}/descendants`."
         ),
     ] = False,
 ) -> Response:

@@ -1,4 +1,4 @@
-"""`/metrics`: the installation's metrics, for super-admins, since they name tenants. To scrape without a key, set PLAIT_METRICS_PORT."""
+"""`/metrics`: the installation's metrics. They contain tenant names, so only super-admins may read them. To scrape without a key, set PLAIT_METRICS_PORT."""
 
 from fastapi import Request, Response
 

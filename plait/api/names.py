@@ -1,8 +1,8 @@
 """Field names of the HTTP contract that differ from plait's own names, each as {HTTP name: own name}.
 
-The contract is older than plait's vocabulary, and clients depend on it. Everything else (SQL, Python, command line, web UI) uses plait's own
-names. Responses and settings are translated by these tables. Where a route converts each value of a request (a new job, a filter, an
-outcome), its code has the same names. docs/reference/api.md lists the tables.
+The contract is older than plait's vocabulary, and clients depend on it. SQL, Python, the command line and the web UI use plait's own
+names. Responses and settings are translated by these tables. A route that converts the values of a request itself (a new job, a filter, an
+outcome) uses the same names. docs/reference/api.md lists the tables.
 """
 
 from collections.abc import Mapping
@@ -84,15 +84,15 @@ TABLES: Final[Mapping[str, Mapping[str, str]]] = {
     "webhook endpoint": ENDPOINT,
     "connector": CONNECTOR,
 }
-"""Every table, by the resource whose fields it names."""
+"""All tables, by resource."""
 
 
 def own_names(names: Mapping[str, str], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of a request, under plait's own names."""
+    """Translate the names in a request to plait's own names."""
     return {names.get(name, name): value for name, value in given.items()}
 
 
 def http_names(names: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values for a response, under the names of the contract."""
+    """Translate plait's own names to the names of the contract, for a response."""
     back = {own: name for name, own in names.items()}
     return {back.get(name, name): value for name, value in values.items()}

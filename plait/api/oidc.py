@@ -1,8 +1,8 @@
 """Sign-in through an OpenID Connect provider: authorization code flow with PKCE. Disabled unless PLAIT_OIDC_ISSUER is set.
 
-A separate cookie holds the state, nonce and verifier of a sign-in. It is valid for ten minutes and one return from the provider. A browser that comes back with a
-valid token whose claims grant a role gets an ordinary session. The session belongs to a key that is created for it and expires with it. The key's
-secret is never revealed.
+A separate cookie holds the state, nonce and verifier of a sign-in. It is valid for ten minutes and for one callback. If the provider returns a valid token
+whose claims grant a role, the browser gets an ordinary session. The session belongs to a key that is created for it and expires at the same time.
+The key's secret is never revealed.
 """
 
 import base64
@@ -39,7 +39,7 @@ AWAY: Final = "plait_sign_in"
 AWAY_S: Final = 600
 PATH: Final = f"{PREFIX}/session/oidc"
 _LOCAL_PATH: Final = re.compile(r"/(?![/\\])[!-\[\]-~]{0,500}")
-"""A path of this site: no other host, no backslash, no characters that a browser would drop."""
+"""A path on this site: no host, no backslash, and no characters that browsers remove from URLs."""
 
 
 class Ways(BaseModel):
@@ -47,7 +47,7 @@ class Ways(BaseModel):
 
 
 class Away(msgspec.Struct):
-    """The content of the cookie."""
+    """The content of the sign-in cookie."""
 
     state: str
     nonce: str
@@ -57,7 +57,7 @@ class Away(msgspec.Struct):
 
 @router.get("/session/ways", response_model=Ways)
 async def ways(request: Request) -> Response:
-    """List the ways to sign in besides an API key."""
+    """Get the ways to sign in besides an API key."""
     return Json({"oidc": request.app.state.provider is not None})
 
 
@@ -110,7 +110,7 @@ async def come_back(
         raise _unreachable(unreachable) from None
     key_id = await _key_for(request, claims)
     if key_id is None:
-        return _refused(request, "you are signed in, but have no role here: ask an admin", status=403)
+        return _refused(request, "you are signed in, but no role is granted to you: ask an admin", status=403)
     opened = await open_session(request, key_id, secure=_secure(request))
     response = RedirectResponse(away.next if _LOCAL_PATH.fullmatch(away.next) else HOME, status_code=303)
     response.headers["set-cookie"] = opened.headers["set-cookie"]
@@ -119,7 +119,7 @@ async def come_back(
 
 
 async def _key_for(request: Request, claims: dict[str, Any]) -> UUID | None:
-    """Create a key that lasts as long as the session; None if the claims grant no role."""
+    """Create a key that expires with the session. Returns None if the claims grant no role."""
     settings, store = request.app.state.settings, request.app.state.store
     grant = granted(
         claims,
@@ -159,7 +159,7 @@ async def _made(store: Store, grant: Grant, entry: Entry, name: str, lasts: time
 
 
 def _name(claims: dict[str, Any]) -> str:
-    """A name for lists of keys and the audit log; the identity itself is the subject."""
+    """A display name for lists of keys and the audit log. The subject identifies the person."""
     shown = next((claims[one] for one in ("preferred_username", "email", "name") if claims.get(one)), claims["sub"])
     return BY_PROVIDER + "".join(c if c.isprintable() else "?" for c in str(shown))[:100]
 
@@ -187,7 +187,7 @@ def _secure(request: Request) -> bool:
 
 
 def _refused(request: Request, why: str, *, status: int = 401) -> Response:
-    """Reject the sign-in; its cookie is used up."""
+    """Reject the sign-in and delete its cookie."""
     guard: Guard = request.app.state.guard
     guard.note_guess(request)
     log.warning("sign-in rejected", reason=why, request_id=request.state.request_id)

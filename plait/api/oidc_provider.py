@@ -1,9 +1,9 @@
 """The OpenID Connect provider that the operator has configured.
 
-The only module of the API that makes outgoing requests. The operator chooses the issuer's address, so it may be internal: unlike a connector's
-address, it is not checked against internal networks. Responses are verified by their signature. They are limited in size and time, redirects
-are not followed, endpoints must be https (except on this machine), and an ID token must be signed by one of the issuer's keys, with an allowed
-algorithm; symmetric ones and `none` are never allowed.
+This is the only module of the API that makes outgoing requests. The operator chooses the issuer's address, so it may be internal: unlike a
+connector's address, it is not checked against internal networks. Responses are limited in size and time, redirects are not followed, and endpoints
+must use https (except on this machine). An ID token must be signed with one of the issuer's keys and an allowed algorithm. Symmetric algorithms
+and `none` are never allowed.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ ANSWER: Final = 1_048_576
 FRESH_S: Final = 600.0
 """How long the provider's document and keys are cached."""
 RETRY_S: Final = 10.0
-"""A token with an unknown key makes this process fetch the keys again, but not more often than this."""
+"""Minimum interval between fetches of the provider's keys. A token with an unknown key causes a fetch."""
 
 
 class SignInFailed(PlaitError):
@@ -38,7 +38,7 @@ class SignInFailed(PlaitError):
 
 
 class ProviderUnreachable(PlaitError):
-    """The identity provider does not answer, or does not follow OpenID Connect. Signing in through it is not possible now."""
+    """The identity provider does not respond, or does not follow OpenID Connect. Retry later, or sign in with an API key."""
 
 
 class Endpoints(msgspec.Struct, kw_only=True, frozen=True):
@@ -62,7 +62,7 @@ class _Tokens(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """The values of one sign-in. The browser keeps them in a cookie and must return with them."""
+    """The values of one sign-in. The browser keeps them in a cookie and sends them with the callback."""
 
     state: str
     nonce: str
@@ -100,7 +100,7 @@ class Provider:
         )
 
     async def sign_out_url(self) -> str | None:
-        """The URL that ends the session at the provider; None if there is none, or the provider is not available."""
+        """The URL that ends the session at the provider; None if it has no such URL or is not available."""
         try:
             endpoint = (await self._document()).end_session_endpoint
         except ProviderUnreachable:
@@ -108,7 +108,7 @@ class Provider:
         return None if endpoint is None else _with(endpoint, client_id=self._settings.oidc_client_id)
 
     async def claims(self, sent: Sent, *, code: str, issuer: str | None) -> dict[str, Any]:
-        """The verified claims of the person who has signed in. `issuer`: as the browser sent it (RFC 9207)."""
+        """The verified claims of the person who has signed in. `issuer`: the parameter `iss` of the callback (RFC 9207)."""
         document = await self._document()
         if issuer is None and document.authorization_response_iss_parameter_supported:
             raise SignInFailed("the response does not name its issuer")
@@ -165,7 +165,7 @@ class Provider:
         return claims
 
     async def _key(self, kid: str | None, algorithm: str) -> jwt.PyJWK:
-        """The provider's key with this id and algorithm; it may be newer than the cached ones."""
+        """The provider's key with this id and algorithm. Fetches the keys again if it is not cached."""
         for _ in range(2):
             for one in self._keys if time.monotonic() - self._keys_read < FRESH_S else ():
                 if (kid is None or one.get("kid") == kid) and (key := _key_of(one, algorithm)) is not None:
@@ -235,7 +235,7 @@ def _decoded(body: bytes, kind: type[Any]) -> Any:
 async def _ask(
     method: str, url: str, *, data: Mapping[str, str | None] | None = None, headers: Mapping[str, str] | None = None
 ) -> tuple[int, bytes]:
-    """One limited request: no proxy, no redirects, limited size and total time."""
+    """Send one request without a proxy or redirects, with a limited response size and total time."""
     body = bytearray()
     given = {**(headers or {}), "Accept": "application/json", "Accept-Encoding": "identity"}
     try:
@@ -257,5 +257,5 @@ async def _ask(
 
 @cache
 def _trusted() -> ssl.SSLContext:
-    """The machine's own certificates, read once."""
+    """The machine's trusted certificates, read once."""
     return ssl.create_default_context()

@@ -1,6 +1,6 @@
 """Errors as RFC 9457 problems: the only module that maps plait's errors to HTTP statuses.
 
-plait's error messages are written for the caller. Unexpected errors become a 500 without details; the log has them, with the
+plait's error messages are written for the caller. Unexpected errors become a 500 without details; the details are in the log, with the
 request's id.
 """
 
@@ -52,7 +52,7 @@ STATUS: Final[dict[type[Exception], int]] = {
     errors.SchemaOutdated: 503,
 }
 RETRY_AFTER: Final = {429: "5", 503: "2"}
-"""Default titles."""
+"""Default `Retry-After` in seconds, by status."""
 TITLES: Final = {
     400: "Bad request", 401: "Not signed in", 403: "Not allowed", 404: "Not found", 405: "Method not allowed", 409: "Conflict", 410: "Gone",
     412: "Changed meanwhile", 413: "Too large", 415: "Unsupported media type", 421: "Misdirected", 422: "Not valid",
@@ -76,7 +76,7 @@ class Problem(BaseModel):
 
 
 class Refused(Exception):
-    """A response with an error of the request."""
+    """The request is rejected with this status, problem code and detail."""
 
     def __init__(self, status: int, code: str, detail: str, *, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
@@ -107,7 +107,7 @@ async def _unforeseen(request: Request, error: Exception) -> Response:
 
 
 def problem(request: Request, error: Exception) -> Response:
-    """The response for an error."""
+    """Build the response for an error."""
     match error:
         case Refused():
             return _answer(request, error.status, error.code, str(error), error.headers)
@@ -132,7 +132,7 @@ def problem(request: Request, error: Exception) -> Response:
         case _:
             pass
     log.error("request failed", path=request.url.path, request_id=_request_id(request), exc_info=error)
-    return _answer(request, 500, "internal", "internal error; the log has the details with this request's id")
+    return _answer(request, 500, "internal", "internal error: search the server's log for this request's id")
 
 
 def _status(error: errors.PlaitError) -> int | None:

@@ -1,4 +1,4 @@
-"""Queues: list them; pause and limit them, for all tenants."""
+"""Queues: list, pause, resume and limit them. Changes apply to all tenants."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -39,14 +39,16 @@ class Queue(Shape):
         description="The root of the workflow that a serial queue runs now, if you may see it."
     )
     paused_at: datetime | None
-    paused_by: str | None = Field(description="Name of the API key that paused it. Null for callers of one tenant.")
+    paused_by: str | None = Field(
+        description="Name of the API key that paused the queue. Null if your key belongs to one tenant."
+    )
     pause_reason: str | None
 
 
 class Pause(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    reason: str | None = Field(None, min_length=1, max_length=500, description="Shown to everyone who sees the queue.")
+    reason: str | None = Field(None, min_length=1, max_length=500, description="Reason, shown with the queue.")
 
 
 class Settings(BaseModel):
@@ -66,7 +68,7 @@ class Settings(BaseModel):
 
 @router.get("/queues", response_model=Page[Queue])
 async def list_queues(ask: Ask) -> Response:
-    """List queues, with the jobs of your own tenant."""
+    """List queues. Their numbers count the jobs of your own tenant."""
     rows = await ask.store.queues.list_queues(tenant_id=ask.tenant_id)
     return Json({"items": [_shown(ask, row) for row in rows], "next": None})
 
@@ -99,5 +101,5 @@ async def _set(ask: Asking, action: str, name: str, settings: dict[str, Any], *,
 
 
 def _shown(ask: Asking, row: QueueRow) -> dict[str, Any]:
-    """A queue is shared by tenants: they see why it is paused, not the name of an operator."""
+    """Tenants share queues: callers of one tenant see why a queue is paused, but not who paused it."""
     return Queue.of(row if ask.caller.tenant_id is None else replace(row, paused_by=None))

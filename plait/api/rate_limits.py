@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 KEPT: Final = 10_000
-"""Maximum number of buckets. Above it, full buckets are removed or, if none is full, all of them."""
+"""Maximum number of buckets. When it is reached, full buckets are removed. If none is full, all buckets are removed."""
 
 
 class Rates:
@@ -16,7 +16,7 @@ class Rates:
         self._buckets: dict[str, tuple[float, float]] = {}
 
     def take(self, name: str) -> int:
-        """Take a token; returns 0, or the seconds until there is one."""
+        """Take a token. Returns 0, or the seconds until a token is available."""
         now = self._clock()
         tokens = self._tokens(name, now)
         if tokens < 1:
@@ -31,7 +31,7 @@ class Rates:
         return 0
 
     def full(self, name: str) -> int:
-        """Take no token; returns 0, or the seconds until there is one."""
+        """Check without taking a token. Returns 0, or the seconds until a token is available."""
         tokens = self._tokens(name, self._clock())
         return 0 if tokens >= 1 else self._wait(tokens)
 

@@ -1,7 +1,7 @@
 """Redaction for viewers and operators: secrets in payloads, results, errors, events and templates.
 
-Redaction is decided once, by the caller's role, before a route runs. Every response is made by `Shape.of`, which applies it, so a new shape is
-redacted by default. Admins and super-admins see the stored data, and workers get the jobs that they run.
+The caller's role decides, before a route runs, whether its response is redacted. `Shape.of` builds the responses and redacts them, so a new shape
+is redacted by default. Responses to admins, super-admins and workers are not redacted.
 """
 
 import asyncio
@@ -21,13 +21,13 @@ REDACTED: Final = frozenset({Role.VIEWER, Role.OPERATOR})
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """How responses to one caller are redacted."""
+    """The redaction of responses to one caller."""
 
     by_definition: Mapping[str, Fields]
     """Only definitions with sensitive fields."""
 
     def fields(self, definition: str | None) -> Fields:
-        """A definition's sensitive fields; those of all definitions if the definition is not known."""
+        """The sensitive fields of a definition. If `definition` is None, the fields of all definitions."""
         if definition is not None:
             return self.by_definition.get(definition, frozenset())
         return frozenset[tuple[str, ...]]().union(*self.by_definition.values())
@@ -39,7 +39,7 @@ class Redaction:
         return hide(value)
 
     def hidden_key(self, keys: Iterable[str], definition: str | None) -> str | None:
-        """The first of these keys or paths that leads to a hidden field. A filter by such a field would let the caller guess its value."""
+        """The first of these keys or paths that leads to a hidden field. A filter by a hidden field would let the caller guess its value."""
         sensitive = self.fields(definition)
         for key in keys:
             path = tuple(key.split("."))
@@ -52,7 +52,7 @@ _current: ContextVar[Redaction | None] = ContextVar("redaction", default=None)
 
 
 def begin(redaction: Redaction | None) -> None:
-    """Redact responses of this request from now on; None: no redaction."""
+    """Set the redaction of this request's response. None: no redaction."""
     _current.set(redaction)
 
 
@@ -62,12 +62,12 @@ def redaction() -> Redaction | None:
 
 
 async def composed(make: Callable[[], Made]) -> Made:
-    """Build a large response. Redacting takes longer than forwarding the data, so it runs in a thread."""
+    """Build a large response. With redaction this is slow, so it runs in a thread."""
     return make() if _current.get() is None else await asyncio.to_thread(make)
 
 
 def refuse_mask(value: Any, name: str, *, exact: bool = False) -> None:
-    """Reject a request that contains a mask: it comes from a redacted copy, and storing it would replace the secret."""
+    """Reject a request that contains a mask. It was copied from a redacted response, and storing it would overwrite the secret."""
     if (at := masked(value, exact=exact)) is not None:
         where = f"{name}.{at}" if at and not at.startswith("[") else f"{name}{at}"
         raise InvalidArguments(

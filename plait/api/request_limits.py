@@ -23,7 +23,7 @@ _UNLESS_SAID: Final = [
 
 class RequestLimits:
     def __init__(self, app: ASGIApp, *, body: int, build: str) -> None:
-        """`build`: the web UI's (site.py)."""
+        """`build`: the build of the web UI (site.py)."""
         self._app = app
         self._body = body
         self._headers = [*_HEADERS, *([(b"plait-build", build.encode())] if build else [])]
@@ -60,7 +60,7 @@ class RequestLimits:
         await self._app(scope, bounded, sending)
 
     def _name(self, request: Request) -> str:
-        """The caller's request id if it consists of plain characters (a line break would corrupt the log), otherwise a new one."""
+        """The caller's request id if it consists of plain characters (a line break would corrupt the log), otherwise a new id."""
         given = request.headers.get("x-request-id", "")
         request.state.request_id = name = given if _REQUEST_ID.fullmatch(given) else str(new_id())
         return name

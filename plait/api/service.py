@@ -1,4 +1,4 @@
-"""The API as a service: it serves until a stop is requested, then lets running requests finish and ends its streams."""
+"""The API as a service. It serves until a stop is requested, then lets running requests finish and closes streams."""
 
 import asyncio
 import math
@@ -30,7 +30,7 @@ class Api:
         elsewhere: bool = False,
         with_worker: bool = False,
     ) -> None:
-        """`elsewhere`: use any free port if the configured one is taken. `with_worker`: this process is also a node of the cluster, so it may be
+        """`elsewhere`: use any free port if the configured port is in use. `with_worker`: this process is also a node of the cluster, so it may be
         a follower."""
         self._app = app
         self._host = host if host is not None else app.settings.api_host
@@ -41,7 +41,7 @@ class Api:
 
     @property
     def url(self) -> str:
-        """Its URL, after `listen`."""
+        """The URL. Available after `listen`."""
         assert self._socket is not None
         return url_of(self._socket)
 
@@ -116,7 +116,7 @@ class Api:
                     helper.cancel()
                 await application.state.waiter.close()
                 if not stop.requested:
-                    stop.request()  # it ended unexpectedly: stop the other services too
+                    stop.request()  # the server ended unexpectedly: stop the other services too
 
 
 async def _end(server: uvicorn.Server, application: FastAPI, stop: Stop) -> None:

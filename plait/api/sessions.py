@@ -1,7 +1,7 @@
-"""Browser sessions: a cookie that a page's code cannot read, and a CSRF token that another site cannot know.
+"""Browser sessions: an HttpOnly cookie, and a CSRF token that other sites cannot read.
 
-A session belongs to the key that opened it, and ends when the key does. To sign in, a person sends a key or follows a login link, which works
-once.
+A session belongs to the key that opened it, and ends when the key is revoked or expires. To sign in, a person sends a key or follows a
+single-use login link.
 """
 
 from datetime import datetime, timedelta
@@ -38,7 +38,7 @@ class Session(BaseModel):
     tenant: str | None
     name: str
     csrf: str | None = Field(
-        description="Send it as X-CSRF-Token with every change. Null if you authenticated with a key."
+        description="The CSRF token. Send it as X-CSRF-Token with every change. Null if you authenticated with a key."
     )
     expires_at: datetime | None = None
     logout_url: str | None = Field(
@@ -56,7 +56,7 @@ async def sign_in(request: Request, body: SignIn) -> Response:
 
 @router.get("/session/link", status_code=303)
 async def follow(request: Request, token: Annotated[str, Query(min_length=1, max_length=200)]) -> Response:
-    """Follow a login link, which works once."""
+    """Follow a login link. A login link can be used once."""
     guard: Guard = request.app.state.guard
     store: Store = request.app.state.store
     guard.check_guesses(request)
@@ -89,7 +89,7 @@ async def sign_out(request: Request, ask: Ask) -> Response:
 
 
 async def open_session(request: Request, key_id: UUID, *, secure: bool | None = None) -> Response:
-    """Create a session for a key, and its cookie. `secure`: whether TLS is known to end at a proxy in front of this process."""
+    """Create a session for a key, and its cookie. `secure`: whether browsers use https. Default: the scheme of the request."""
     store: Store = request.app.state.store
     lasts = timedelta(seconds=request.app.state.settings.api_session)
     token, csrf = new_token(), new_token()

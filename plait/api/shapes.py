@@ -1,6 +1,6 @@
-"""Responses. A pydantic model names a response's fields, for the OpenAPI document; the values come from the store's rows and are
-encoded by msgspec. JSON from the database (payloads, results) is not decoded but sent as it is stored: a number of 5,000 digits or 5,000
-levels of nesting costs nothing extra here (T101). For viewers and operators, secrets are redacted (plait.api.redaction).
+"""Responses. A pydantic model defines a response's fields, for the OpenAPI document. The values come from the store's rows and are
+encoded by msgspec. JSON from the database (payloads, results) is sent as it is stored, without decoding, so a number of 5,000 digits or
+5,000 levels of nesting cost nothing extra (T101). For viewers and operators, secrets are redacted (plait.api.redaction).
 """
 
 from typing import Annotated, Any, ClassVar, Final, Generic, TypeVar
@@ -49,7 +49,7 @@ class Shape(BaseModel):
 
     @classmethod
     def of(cls, row: Any, *, about: str | None = None, **more: Any) -> dict[str, Any]:
-        """A row's values under this shape's names. `more`: values that the row does not have; `about`: the definition of the job, if the row does
+        """Convert a row to this shape. `more`: values that the row does not have. `about`: the definition of the job, if the row does
         not have it."""
         made: dict[str, Any] = {}
         hiding = redaction()
@@ -71,7 +71,7 @@ class Page(BaseModel, Generic[Item]):
     """One page of a list."""
 
     items: list[Item]
-    next: str | None = Field(None, description="Send it as `cursor` for the next page; null: this is the last page.")
+    next: str | None = Field(None, description="The value of `cursor` for the next page; null: this is the last page.")
 
 
 def raw(text: str | None) -> msgspec.Raw | None:
@@ -79,7 +79,7 @@ def raw(text: str | None) -> msgspec.Raw | None:
 
 
 def page(items: list[dict[str, Any]], limit: int, last: Any) -> dict[str, Any]:
-    """A page; if it is full, the next one begins after `last`."""
+    """Build a page. If it is full, the next page begins after `last`."""
     return {"items": items, "next": str(last) if len(items) >= limit and last is not None else None}
 
 

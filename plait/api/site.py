@@ -1,11 +1,11 @@
 """The web UI's files, built into `plait/api/static` by `scripts/ui.py`: one page, and the files that it loads.
 
-They are the same for everyone and contain no data, so they need no key; the page gets all data from the API. Names below `/assets` contain a
-hash of their content and never change. Every URL of the UI returns the one page. A browser gets it for any other URL too, with status 404 and
-the page's own not-found view. No site may frame the page, except below `/embed`: a tenant's embedded view (embeds.py), for the configured sites.
+The files contain no data, so they need no key; the page gets all data from the API. Names below `/assets` contain a hash of the content, so these
+files never change. Every URL of the UI returns the same page. For an unknown URL, a browser gets the page with status 404, and the page shows its
+not-found view. No site may frame the page, except below `/embed`: the configured sites may frame a tenant's embedded view (embeds.py).
 
-The page contains its build, a hash of the page and thereby of its files' names, and every response has it in the header `Plait-Build`. A page
-that was opened before a deployment compares the two and reloads itself (ui/src/api/build.ts): files that it has not loaded yet may be gone.
+The page contains its build: a hash of the page, which includes the names of its files. Every response has the build in the header `Plait-Build`. A page
+that was opened before a deployment compares the builds and reloads itself (ui/src/api/build.ts), because files that it has not loaded yet may no longer exist.
 """
 
 import mimetypes
@@ -79,13 +79,13 @@ class Site:
         return answer
 
     async def file(self, request: Request) -> Response:
-        """One of the files that the page loads."""
+        """A file that the page loads."""
         if (found := self._files.get(request.url.path.removeprefix("/"))) is None:
             raise HTTPException(404, "file not found")
         return self._answer(request, found)
 
     async def nowhere(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """The page, for a browser at a URL that does not exist; a problem for any other client."""
+        """Return the page to a browser at a URL that does not exist, and a problem to any other client."""
         request = Request(scope)
         page = self._files.get("index.html")
         browser = request.method in ("GET", "HEAD") and "text/html" in request.headers.get("accept", "")

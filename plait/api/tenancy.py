@@ -1,4 +1,4 @@
-"""The tenant that a caller acts for. Another tenant's data is not found: the response is the same as for data that does not exist."""
+"""The tenant that a caller acts for. Data of another tenant is reported as not found, with the same response as for data that does not exist."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, TypedDict
@@ -48,7 +48,7 @@ class Asking:
         return (await self.store.jobs.get_job(job_id, all_tenants=True)).tenant_id
 
     def changing(self, action: str, what: Any = None, *, tenant_id: UUID | None = None, **detail: Any) -> Store:
-        """The store, for one change and its audit log entry. Default: the request's tenant or, if it has none, the installation."""
+        """The store, for one change and its audit log entry. The entry belongs to `tenant_id`. Default: the request's tenant, or the installation."""
         return self.store.auditing(
             Entry(
                 tenant_id=tenant_id or self.tenant_id,

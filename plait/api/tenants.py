@@ -41,7 +41,10 @@ class Settings(BaseModel):
     time_zone: str | None = Field(None, max_length=100)
     paused: bool | None = None
     pause_reason: str | None = Field(
-        None, min_length=1, max_length=500, description="Why it is paused, shown with its jobs. Removed on resume."
+        None,
+        min_length=1,
+        max_length=500,
+        description="Why the tenant is paused, shown with its jobs. Removed on resume.",
     )
     weight: int | None = Field(None, ge=1, le=1000, description="Weight in fair scheduling.")
     max_running: int | None = Field(None, ge=0, le=2**31 - 1)
@@ -71,16 +74,16 @@ class TenantLoad(Shape):
     oldest_queued_age_seconds: float | None
     ended: int = Field(description="Attempts that ended since `start`.")
     failure_rate: float | None = Field(
-        description="Share of those attempts that failed, from 0 to 1. Null if none ended."
+        description="Share of `ended` attempts that failed, from 0 to 1. Null if none ended."
     )
-    run_seconds: float = Field(description="Total run time of its handlers since `start`.")
-    share: float | None = Field(description="Its share of all running jobs, from 0 to 1.")
+    run_seconds: float = Field(description="Total run time of handlers since `start`.")
+    share: float | None = Field(description="The tenant's share of all running jobs, from 0 to 1.")
     fair_share: float | None = Field(
-        description="Its fair share by weight, among the tenants that have unfinished jobs."
+        description="The tenant's fair share by weight, among tenants with unfinished jobs."
     )
     noisy: list[Literal["slots", "backlog", "failures"]] = Field(
-        description="Why it may slow down others: it uses more than twice its fair share while others wait; most jobs of a long queue are its own; "
-        "most of its attempts fail."
+        description="Why the tenant may slow down other tenants. `slots`: it uses more than twice its fair share while others wait. `backlog`: most jobs of a long "
+        "queue are its own. `failures`: most of its attempts fail."
     )
 
 
@@ -91,7 +94,7 @@ async def load(
         AwareDatetime | None, Query(description="Count attempts since this time. Default: an hour ago.")
     ] = None,
 ) -> Response:
-    """List the load of each tenant, and whether it slows down others."""
+    """List the load of each tenant, and whether it may slow down other tenants."""
     rows = await ask.store.tenants.tenant_load(start)
     return Json({"items": [TenantLoad.of(row) for row in rows], "next": None})
 

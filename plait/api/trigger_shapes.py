@@ -1,4 +1,4 @@
-"""Requests and responses of previews, renders and tests of triggers."""
+"""Requests and responses for previewing, rendering and testing triggers."""
 
 from datetime import datetime
 from typing import Any
@@ -14,7 +14,7 @@ class Instant(BaseModel):
 
 
 class Timetable(BaseModel):
-    """A schedule to preview. It need not be stored."""
+    """A schedule to preview. It does not need to exist."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -31,7 +31,7 @@ class Trial(BaseModel):
 
 
 class Draft(BaseModel):
-    """A template to render, which need not belong to a stored trigger, and the data to render it with."""
+    """A template to render, and the data to render it with. The trigger does not need to exist."""
 
     model_config = ConfigDict(extra="forbid")
 

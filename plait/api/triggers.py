@@ -30,7 +30,7 @@ router = new_router("triggers")
 
 
 class Settings(BaseModel):
-    """The settings of a trigger. Omitted ones stay unchanged, or get their defaults."""
+    """The settings of a trigger. Omitted settings stay unchanged; for a new trigger they get their defaults."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -41,7 +41,8 @@ class Settings(BaseModel):
     timezone: str | None = Field(None, max_length=100, description="Null: the tenant's time zone.")
     definition_key: str | None = Field(None, min_length=1, max_length=200)
     payload_template: dict[str, Any] | None = Field(
-        None, description="Payload template: `{{event.a.b}}` is replaced, nothing is evaluated."
+        None,
+        description="Payload template: placeholders such as `{{event.a.b}}` are replaced, and no code is evaluated.",
     )
     dedupe_window_seconds: int | None = Field(None, ge=0, le=2_592_000)
     queue: str | None = Field(None, max_length=100)
@@ -160,7 +161,7 @@ async def create(request: Request, ask: Ask, body: NewTrigger) -> Response:
     """Create a trigger. Its label must be new."""
     columns = body.columns()
     if (columns.get("event_name") is not None) != (body.trigger_type == "event"):
-        raise InvalidTrigger("an event trigger must have an event_name, and a schedule must have none")
+        raise InvalidTrigger("an event trigger must have an event_name, and a schedule must not have an event_name")
     definition = await request.app.state.definition_cache.definition(body.definition_key)
     if definition is None:
         raise InvalidTrigger(f"there is no job definition {body.definition_key!r}")
@@ -241,7 +242,7 @@ async def change(request: Request, ask: Ask, trigger_id: UUID, body: Settings, i
 
 @router.delete("/jobs/triggers/{trigger_id:uuid}", status_code=204)
 async def delete(ask: Ask, trigger_id: UUID, if_match: IfMatch = None) -> Response:
-    """Delete a trigger. Its jobs still refer to it."""
+    """Delete a trigger. The jobs that it enqueued are kept and still refer to it."""
     row = await ask.store.triggers.get_trigger(trigger_id, **ask.scope)
     unchanged_since(if_match, row.updated_at)
     changing = ask.changing("trigger.delete", trigger_id, tenant_id=row.tenant_id, label=row.label)
@@ -262,7 +263,7 @@ async def preview(ask: Ask, trigger_id: UUID, count: Count = 10, after: AwareDat
 
 @router.post("/jobs/triggers/{trigger_id:uuid}/test", response_model=Tried)
 async def try_(request: Request, ask: Ask, trigger_id: UUID, body: Trial | None = None) -> Response:
-    """Render the job that a trigger would enqueue now, with its payload validated; enqueue it if `run` is set."""
+    """Render and validate the job that a trigger would enqueue now. With `run`, enqueue it."""
     ask.request.app.state.fairness.take(ask.caller)
     body = body or Trial()
     row = await ask.store.triggers.get_trigger(trigger_id, **ask.scope)
@@ -275,7 +276,7 @@ async def try_(request: Request, ask: Ask, trigger_id: UUID, body: Trial | None 
         shown = (
             said["error"]
             if hiding is None
-            else f"the template does not render to a valid payload of {row.definition} with this data"
+            else f"with this data, the template renders to an invalid payload for {row.definition}"
         )
         raise InvalidTrigger(shown)
     job_id = await _run(ask, row, said) if body.run else None

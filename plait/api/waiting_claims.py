@@ -1,7 +1,7 @@
-"""Claims that wait for jobs, and the one listener that wakes them.
+"""Claims that wait for jobs, and the listener that wakes them.
 
 An HTTP worker that finds no job records that it is waiting, as a native worker does. From then on, each enqueue sends a notification. One connection of
-this process listens for all waiting claims. Notifications only reduce latency: waiting claims also poll, more often without a listener.
+this process listens for all waiting claims. Notifications only reduce latency: waiting claims also poll, and poll more often without a listener.
 """
 
 import asyncio
@@ -14,8 +14,8 @@ from plait.store.database import Database
 from plait.store.listener import Listener
 
 LISTENING_S: Final = (0.0, 0.03, 1.0)
-"""Polling intervals of a waiting claim; the last one repeats. The first is immediate, since a job may have arrived before the claim recorded
-that it waits; the next are short, since only one of many concurrent enqueues notifies."""
+"""Polling intervals of a waiting claim; the last interval repeats. The first poll is immediate, because a job may have arrived before the claim
+recorded that it waits. The second is soon, because only one of many concurrent enqueues notifies."""
 POLLING_S: Final = (0.05, 0.1, 0.2, 0.4)
 """Polling intervals without a listener."""
 
@@ -28,7 +28,7 @@ class WaitingClaim:
     looks: int = 0
 
     async def wait(self, most: float) -> None:
-        """Wait until there may be a job, or it is time to poll."""
+        """Wait for a notification, or until the next poll is due."""
         pause = self.pauses[min(self.looks, len(self.pauses) - 1)]
         self.looks += 1
         try:

@@ -1,8 +1,8 @@
-"""Workers in any language, over HTTP: claim, heartbeat, complete, fail. They have the same leases and fencing as native workers.
+"""Workers in any language, over HTTP: claim, heartbeat, complete, fail. They have the same leases and fencing as Python workers.
 
-A worker is registered by its first claim and gets a number, which only the key that registered it may use. Every request about a job names
-the attempt: a request from an attempt that has lost its lease is rejected (409) and changes nothing, and a repeated request is
-recognised. A claim may wait for jobs; meanwhile it renews the worker's lease.
+A worker's first claim registers it and returns its number, which only the same key may use. Every request about a job includes the
+attempt. A request from an attempt that has lost its lease is rejected with 409 and changes nothing, and a repeated request is
+recognised. A claim that waits for jobs renews the worker's lease.
 """
 
 import asyncio
@@ -75,7 +75,7 @@ async def claim(request: Request, ask: Ask, body: Claim) -> Response:
 
 @router.post("/worker/heartbeat", response_model=Beat)
 async def heartbeat(ask: Ask, body: WorkerHeartbeat) -> Response:
-    """Renew the lease of the worker and all its jobs; returns the jobs to stop."""
+    """Renew the lease of the worker and all its jobs. Returns the jobs to stop."""
     beat = await _beat(ask, await _own(ask, body.worker), body.held, body.running)
     return Json({"cancel": [job for job, _ in beat.cancels], "gone": sorted(beat.gone)})
 
@@ -93,8 +93,8 @@ async def heartbeat_of_job(ask: Ask, job_id: UUID, body: Heartbeat) -> Response:
 
 @router.post("/worker/jobs/settle", response_model=SettledMany)
 async def settle(ask: Ask, body: Settle) -> Response:
-    """Record the outcomes of several attempts. An attempt that has lost its lease, or whose job another transaction locks, does not delay
-    the others."""
+    """Record the outcomes of several attempts. An attempt that has lost its lease, or whose job is locked by another transaction, does not
+    delay the others."""
     worker = await _own(ask, body.worker)
     settlements = [_settlement(one.id, one.attempt, one.outcome, one.model_dump()) for one in body.outcomes]
     accepted = await ask.store.workers.settle_free(worker, settlements)
@@ -128,7 +128,7 @@ async def release(ask: Ask, job_id: UUID, body: Release) -> Response:
 
 @router.post("/worker/jobs/{job_id:uuid}/skip", response_model=Settled)
 async def skip(ask: Ask, job_id: UUID, body: SkipIt) -> Response:
-    """Skip the job: there was nothing to do."""
+    """Skip the job, because there is nothing to do."""
     return await _settle(ask, job_id, body, "skip")
 
 
@@ -174,7 +174,7 @@ async def _register(ask: Asking, body: Claim) -> int:
 
 
 async def _own(ask: Asking, worker: int) -> int:
-    """The worker, if this key registered it. Another key's worker is reported as lost, because numbers can be guessed."""
+    """The worker, if this key registered it. A worker of another key is reported as lost, so that guessing numbers reveals nothing."""
     owners: dict[int, UUID] = ask.request.app.state.workers
     if worker not in owners:
         key_id = await ask.store.workers.worker_key(worker)

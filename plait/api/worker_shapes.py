@@ -1,4 +1,4 @@
-"""Requests and responses of workers over HTTP."""
+"""Requests and responses of the worker protocol."""
 
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -20,11 +20,15 @@ class Claim(BaseModel):
         },
     )
 
-    worker: Number | None = Field(None, description="The number that the first claim returned; null: register.")
+    worker: Number | None = Field(
+        None, description="The number that the first claim returned; null registers a new worker."
+    )
     queues: list[QueueName] = Field(min_length=1, max_length=100)
-    definitions: list[Name] = Field(min_length=1, max_length=1000, description="The job definitions that it can run.")
+    definitions: list[Name] = Field(
+        min_length=1, max_length=1000, description="The job definitions that the worker can run."
+    )
     limit: int = Field(1, ge=1, le=1000)
-    running: Number = Field(0, description="Number of jobs that it runs now.")
+    running: Number = Field(0, description="Number of jobs that the worker runs now.")
     wait_seconds: float = Field(0, ge=0, le=30, description="How long to wait for jobs.")
     lease_seconds: float = Field(
         30, ge=5, le=3600, description="Lease: a worker that sends no heartbeat for this long is declared lost."
@@ -36,7 +40,7 @@ class Claim(BaseModel):
 
 class ClaimedJob(BaseModel):
     id: UUID
-    attempt: int = Field(description="Send it with every request about the job.")
+    attempt: int = Field(description="Number of the attempt. Send it with every request about the job.")
     failed_attempts: int
     max_attempts: int
     tenant_id: UUID
@@ -44,7 +48,7 @@ class ClaimedJob(BaseModel):
     queue: str
     payload: Any
     payload_url: str | None = Field(
-        description="URL of the payload if it is an artifact; null: the payload is included."
+        description="URL of the payload if it is an artifact; null if `payload` has the value."
     )
     timeout_seconds: float | None = Field(description="Time limit of the attempt; null: no limit.")
     correlation_id: str | None
@@ -63,7 +67,7 @@ class Held(BaseModel):
 
 
 class OfAttempt(BaseModel):
-    """The worker and the attempt."""
+    """A request about one attempt of a worker."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -75,7 +79,7 @@ class Heartbeat(OfAttempt):
     held: list[Held] | None = Field(
         None,
         max_length=10_000,
-        description="All jobs that it runs. Its other jobs are released, since the reply to their claim was lost.",
+        description="All jobs that the worker runs. Its other jobs are released, because the response to their claim was lost.",
     )
 
 
@@ -123,16 +127,16 @@ class WorkerHeartbeat(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     worker: Number
-    running: Number = Field(0, description="Number of jobs that it runs now; `held` takes precedence.")
+    running: Number = Field(0, description="Number of jobs that the worker runs now; `held` takes precedence.")
     held: list[Held] | None = Field(
         None,
         max_length=10_000,
-        description="All jobs that it runs. Its other jobs are released, since the reply to their claim was lost.",
+        description="All jobs that the worker runs. Its other jobs are released, because the response to their claim was lost.",
     )
 
 
 class Outcome(BaseModel):
-    """The outcome of one attempt: the fields of the route with its name."""
+    """The outcome of one attempt, with the fields of the route that `outcome` names."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -171,11 +175,10 @@ class Settle(BaseModel):
 class SettledOne(BaseModel):
     id: UUID
     attempt: int
-    accepted: bool = Field(
-        description="If this is false and `busy` is too, the lease is lost, and nothing was changed."
-    )
+    accepted: bool = Field(description="False, with `busy` false: the lease is lost, and nothing was changed.")
     busy: bool = Field(
-        False, description="Another transaction locks the job's row: nothing was changed, send it again."
+        False,
+        description="The job's row is locked by another transaction, and nothing was changed: send the outcome again.",
     )
 
 

@@ -21,29 +21,29 @@ class Worker(Shape):
 
     worker_id: int
     state: str
-    stale: bool = Field(description="Whether its heartbeat is overdue.")
+    stale: bool = Field(description="Whether the worker's heartbeat is overdue.")
     hostname: str
     pid: int
     version: str
     queues: list[str]
     definitions: list[str]
     running_count: int
-    prefetched_count: int = Field(description="Jobs that were claimed but had not started at its last heartbeat.")
+    prefetched_count: int = Field(description="Jobs that were claimed but not started at the last heartbeat.")
     metadata: Any
     started_at: datetime
     last_seen_at: datetime
     lease_expires_at: datetime
-    node: str | None = Field(description="Its node.")
-    draining: bool = Field(description="Whether it is shutting down gracefully: it finishes its running jobs.")
-    leads: bool = Field(description="Whether its process is the leader.")
+    node: str | None = Field(description="The worker's node.")
+    draining: bool = Field(description="Whether the worker is shutting down gracefully: it finishes its running jobs.")
+    leads: bool = Field(description="Whether the worker's process is the leader.")
     blocked_since: datetime | None = Field(
-        description="When a handler began to block its event loop; null if the event loop is not blocked."
+        description="When a handler began to block the event loop; null if it is not blocked."
     )
-    blocked_job_id: UUID | None = Field(description="The job that blocks it; null if unknown.")
+    blocked_job_id: UUID | None = Field(description="The job that blocks the event loop; null if unknown.")
 
 
 @router.get("/workers", response_model=Page[Worker])
 async def list_workers(ask: Ask) -> Response:
-    """List active workers, and those that left or were lost within the last hour."""
+    """List active workers, and workers that left or were lost within the last hour."""
     items = [Worker.of(row) for row in await ask.store.workers.list_workers()]
     return Json({"items": items, "next": None})

@@ -1,4 +1,4 @@
-"""The command line. It composes all other packages; the database makes the decisions.
+"""The command-line interface. It depends on all other packages; the job logic is in the database.
 
     invocation.py common to every command: --url, --data-dir, --json, --debug, an event loop
     errors.py     turns an error into one line and an exit code
@@ -7,7 +7,8 @@
     output.py     tables on a terminal, plain text elsewhere, JSON with --json
     serving.py    a process that runs services until it gets a signal
 
-There is one file for each noun. Startup must be fast, so modules that connect or run jobs are imported only when they are used.
+Each command or group of commands has its own file. Startup must be fast, so modules that connect or run jobs are imported only
+when they are used.
 """
 
 import sys

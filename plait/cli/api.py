@@ -19,7 +19,7 @@ Port = Annotated[
         metavar="N",
         min=0,
         max=65535,
-        help="Port to listen on; 0 picks a free one.",
+        help="Port to listen on; 0 picks a free port.",
         show_default="8717, or PLAIT_API_PORT",
     ),
 ]
@@ -39,7 +39,7 @@ async def api(
     port: Port = None,
     metrics_port: MetricsPort = None,
 ) -> int:
-    """Serve the HTTP API until stopped. It speaks plain HTTP: put a TLS proxy in front of it on an untrusted network.
+    """Serve the HTTP API until stopped. It serves plain HTTP: on an untrusted network, put a TLS proxy in front of it.
 
     Needs a login with the roles plait_admin and plait_worker; superusers are rejected. Create API keys with plait keys create.
     """

@@ -37,7 +37,7 @@ def duration(text: str | None, *, what: str) -> float | None:
 
 
 def moment(text: str | None, *, what: str) -> datetime | None:
-    """A point in time; in local time unless it has a time zone."""
+    """Parse a point in time. Without a time zone, it is in local time."""
     if text is None:
         return None
     try:
@@ -48,7 +48,7 @@ def moment(text: str | None, *, what: str) -> datetime | None:
 
 
 def limit(text: str, *, what: str) -> int | None:
-    """A whole number, or none for no limit."""
+    """Parse a whole number, or none for no limit."""
     if text.lower() in NONE:
         return None
     if not text.isdecimal():
@@ -57,7 +57,7 @@ def limit(text: str, *, what: str) -> int | None:
 
 
 def rate(text: str) -> tuple[int, float] | None:
-    """Parse a rate limit: `10/1s` or `10/s` is 10 starts per second; or none."""
+    """Parse a rate limit: `10/1s` or `10/s` is 10 starts per second, `none` is no limit."""
     if text.lower() in NONE:
         return None
     count, slash, period = text.partition("/")
@@ -85,7 +85,7 @@ def queue_limits(text: str | None, *, default: int) -> dict[str, int] | None:
 
 
 def retention(pairs: Sequence[str]) -> dict[str, float | None]:
-    """Parse `failed=30d`, `succeeded=forever`: seconds by final status; None is forever."""
+    """Parse `failed=30d` and `succeeded=forever` into seconds by final status. None means forever."""
     ages: dict[str, float | None] = {}
     for status, text in _split_pairs(pairs):
         if status not in FINAL:
@@ -95,12 +95,12 @@ def retention(pairs: Sequence[str]) -> dict[str, float | None]:
 
 
 def payload(pairs: Sequence[str], given: str | None) -> dict[str, Any]:
-    """A job's arguments from key=value and --payload, when their types are not known. A value that is not valid JSON is text."""
+    """Parse a job's arguments from key=value and --payload if their types are unknown. A value that is not valid JSON is text."""
     return {**_object(given), **{key: _json_or_text(text) for key, text in _split_pairs(pairs)}}
 
 
 def typed_payload(definition: "Definition", pairs: Sequence[str], given: str | None) -> dict[str, Any]:
-    """A job's arguments when its code is loaded: `name=123` is text if the job's parameter is text."""
+    """Parse a job's arguments if its code is loaded: `name=123` is text if the parameter `name` is a `str`."""
     arguments = _object(given)
     hints = _hints(definition)
     for key, text in _split_pairs(pairs):
@@ -119,12 +119,12 @@ def _hints(definition: "Definition") -> dict[str, Any]:
         }
     try:
         return get_type_hints(definition.function, include_extras=True)
-    except Exception:  # noqa: BLE001 - an annotation is any expression; the codec reports the error
+    except Exception:  # noqa: BLE001 - an annotation can be any expression; the codec reports the error
         return {}
 
 
 def labels_of(pairs: Sequence[str]) -> dict[str, str]:
-    """A node's labels; their values are text."""
+    """Parse a node's labels. All values are text."""
     return dict(_split_pairs(pairs))
 
 

@@ -1,7 +1,7 @@
 """`plait bench`: measure this server with the real client and the real worker.
 
-It creates a database of its own and drops it afterwards, because a benchmark's jobs could not be told apart from a user's.
-The project's own benchmark, which compares other systems, is in `bench/` of the repository.
+It creates a temporary database and drops it afterwards, so that benchmark jobs do not mix with your jobs.
+The benchmark that compares plait with other systems is in `bench/` of the repository.
 """
 
 import asyncio
@@ -39,16 +39,16 @@ async def bench(
     ] = 3.0,
     pickups: Annotated[
         int,
-        typer.Option("--pickups", metavar="N", min=10, help="Number of jobs for the pick-up latency, one at a time."),
+        typer.Option("--pickups", metavar="N", min=10, help="Number of pick-ups to measure, one job at a time."),
     ] = 100,
     concurrency: Annotated[
-        int, typer.Option("--concurrency", "-c", metavar="N", min=1, help="Jobs that the worker runs at once.")
+        int, typer.Option("--concurrency", "-c", metavar="N", min=1, help="Jobs the worker runs at once.")
     ] = 100,
 ) -> None:
     """Measure enqueue rate, throughput and pick-up latency of this server, from this machine.
 
-    Creates a database of its own and drops it at the end, so your jobs are not touched. Needs a superuser's URL; the embedded
-    Postgres has one.
+    Creates a temporary database and drops it at the end, so your jobs are not affected. Needs a superuser's URL, or the embedded
+    Postgres.
     """
     from plait.runtime.logging import configure
     from plait.sdk.app import Plait
@@ -135,7 +135,7 @@ class _Bench:
         return jobs / (time.monotonic() - began)
 
     async def _process(self) -> float:
-        """Process all queued jobs; returns the seconds from the first handler to the last stored outcome."""
+        """Process all queued jobs. Returns the seconds from the first handler to the last stored outcome."""
         from plait.runtime.service import Stop
         from plait.worker.worker import Worker
 
@@ -144,7 +144,7 @@ class _Bench:
         return time.monotonic() - self._began
 
     async def _pick_up(self, pickups: int) -> list[float]:
-        """Measure milliseconds from the start of the enqueue call to the start of the handler, one job at a time."""
+        """Measure the milliseconds from the start of the enqueue call to the start of the handler, one job at a time."""
         from plait.runtime.service import Stop
         from plait.worker.worker import Worker
 

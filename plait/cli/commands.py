@@ -45,7 +45,7 @@ async def commands(
         )
         return
     show_table(
-        ("command", "executable", "arguments", "timeout", "env", "there", *(("schema",) if schemas else ())),
+        ("command", "executable", "arguments", "timeout", "env", "exists", *(("schema",) if schemas else ())),
         [
             (
                 one.name,

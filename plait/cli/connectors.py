@@ -32,7 +32,7 @@ async def list_(
         ("tenant", "connector", "settings", "since", "by"),
         [(row.tenant, row.type, row.settings, row.updated_at, row.updated_by) for row in rows],
         optional=("by", "since"),
-        empty="No defaults are set. Set some: plait connectors set http '{\"timeout\": 10}'",
+        empty="No defaults are set. To set them: plait connectors set http '{\"timeout\": 10}'",
     )
 
 
@@ -43,7 +43,7 @@ async def set_(
         str,
         typer.Argument(
             metavar="JSON",
-            help='All defaults as a JSON object, replacing the current ones; "-" reads stdin.',
+            help='All defaults as a JSON object, which replaces the current defaults; "-" reads stdin.',
             show_default=False,
         ),
     ],

@@ -141,11 +141,11 @@ async def clear(
     settings: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[SETTING]...", help="Settings to clear, as named by show. Default: all.", show_default=False
+            metavar="[SETTING]...", help="Names of the settings to clear. Default: all.", show_default=False
         ),
     ] = None,
 ) -> None:
-    """Clear overrides of a job definition: the values of its code apply again."""
+    """Clear overrides of a job definition, so that the values in its code apply again."""
     async with cli.store() as store:
         changing = store.auditing(_entry("definition.clear", name, {"settings": settings or None}))
         cleared = await changing.definitions.clear_overrides(name, settings or None)
@@ -156,7 +156,7 @@ async def clear(
 
 
 async def show_(cli: Invocation, name: Name) -> None:
-    """Show the overrides of a job definition, with the values of its code, who set them and when."""
+    """Show the overrides of a job definition: the value, the value in code, and who set it and when."""
     async with cli.store() as store:
         rows = await store.definitions.list_definitions()
         overrides = await store.definitions.list_overrides(name)
@@ -187,7 +187,7 @@ def _decoded(text: str | None) -> Any:
 
 
 def _author() -> str:
-    """The author of a change: the operating system's user, since many people may share a database login."""
+    """The author of a change. It is the operating system's user, because many people may share a database login."""
     try:
         return f"cli:{getpass.getuser()}"
     except (KeyError, OSError):

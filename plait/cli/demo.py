@@ -1,8 +1,8 @@
-"""`plait demo`: a small real workload of two tenants on an embedded Postgres, shown while it runs and checked at the end.
+"""`plait demo`: run a small workload of two tenants on an embedded Postgres, show its progress, and check the outcomes.
 
-It has its own data directory, beside the user's, which is kept so that the suggested commands still work afterwards. Jobs of
-earlier runs stay too, so every job of a run carries the run's correlation id, and only those are counted. The directory's name
-includes a hash of the schema, so a demo never uses the tables of another version or of unfinished changes.
+The demo has its own data directory, inside the default data directory. It is kept, so that the suggested commands work after the
+demo. Jobs of earlier runs are kept too, so all jobs of a run share a correlation id, and only jobs with that id are counted. The
+directory's name includes a hash of the schema, so a demo never uses tables of another version or of a schema under development.
 """
 
 import asyncio
@@ -170,7 +170,7 @@ class _Script:
         )
 
     async def look(self, took_s: float) -> "Run":
-        """Read the state of every job; cancel the job that is meant to be canceled once it runs."""
+        """Read the status of every job. Cancel the archive job once it is running."""
         from plait.cli.demo_report import Run
 
         jobs = {
@@ -196,7 +196,7 @@ class _Script:
             run.faults.append("the archive was not canceled")
         waited = await self._waited_s()
         if waited < DELAY_S:
-            run.faults.append(f"the delayed job ran after {waited:.1f} s")
+            run.faults.append(f"the delayed job ran after {waited:.1f} s, expected at least {DELAY_S:g} s")
         repeats = sum(handle.deduplicated for handle in self.repeated)
         if repeats != REPEATS - 1 or len({handle.id for handle in self.repeated}) != 1:
             run.faults.append("the dedupe key admitted more than one job")

@@ -21,14 +21,14 @@ async def invoice(number: int, lines: list[tuple[int, Decimal]]) -> str:
     """Add up an invoice."""
     if not lines:
         raise PermanentError(f"invoice {number} has no lines")
-    await asyncio.sleep(0.1)  # a slow external service
+    await asyncio.sleep(0.1)  # simulates a slow external service
     net = sum((count * price for count, price in lines), Decimal())
     return f"{net * Decimal('1.19'):.2f} EUR"
 
 
 @app.job(retries=4, backoff=SOON)
 async def deliver(number: int) -> str:
-    """Mail an invoice. The mail server rejects some of them once, and some twice."""
+    """Mail an invoice. The mail server rejects some invoices once and some twice."""
     await asyncio.sleep(0.02)
     if current().failed_attempts < number % 3:
         raise ConnectionError(f"the mail server is busy, attempt {current().failed_attempts + 1}")
@@ -51,7 +51,7 @@ def thumbnail(picture: str, side: int) -> str:
     """Paint a picture, scale it down, and return its hash. A plain function, so it runs in a thread."""
     if picture.startswith("empty"):
         raise Skip(f"{picture} has no pixels")
-    time.sleep(0.03)  # the disk
+    time.sleep(0.03)  # simulates disk I/O
     seed = hashlib.sha256(picture.encode()).digest()
     pixels = [[(seed[x % 32] * y + seed[y % 32] * x) % 256 for x in range(SIDE)] for y in range(SIDE)]
     step = SIDE // side

@@ -184,7 +184,7 @@ def _where_to_look(run: Run, data_dir: Path) -> list[str]:
 
 
 def _own_name() -> str:
-    """The command that calls this plait again."""
+    """The command that starts this installation of plait."""
     called = Path(sys.argv[0])
     found = shutil.which("plait")
     if called.name != "plait" or (found and Path(found).resolve() == called.resolve()):

@@ -63,7 +63,7 @@ async def dev(
 
 
 async def _login_link(app: "Plait", url: str) -> tuple[UUID, str]:
-    """A key and a link that opens a super-admin's browser session, valid until `plait dev` stops and for a day at most."""
+    """Create a super-admin's key, and a link that opens a browser session with it. The key expires after a day."""
     from plait.model.roles import Role
     from plait.model.tokens import hash_of, hint_of, new_token
 
@@ -93,7 +93,7 @@ def _told(cli: Invocation, app: "Plait", app_name: str, limits: dict[str, int] |
         f"  jobs      {', '.join(app.definitions) or 'none yet; decorate a function with @app.job'}",
         f"  queues    {', '.join(sorted(served))}",
         f"  database  {place(cli, app)}",
-        f"  api       {url}/api/v1: plait keys create NAME{at}",
+        f"  api       {url}/api/v1 (create a key: plait keys create NAME{at})",
         f"  list      plait jobs list{at}",
         *([f"  enqueue   plait enqueue {app_name} {next(iter(app.definitions))} …{at}"] if app.definitions else []),
     ]

@@ -34,8 +34,8 @@ async def doctor(
 ) -> int:
     """Check the database, schema, login, connection and jobs, and give advice.
 
-    Exit code 1 if there is a problem, 3 if the database is not reachable or its schema is outdated. A login with pg_read_all_stats
-    sees more of other logins' transactions.
+    Exit code 1 if there is a problem, 3 if the database is not reachable or its schema is outdated. Use a login with
+    the role pg_read_all_stats to see the details of other logins' transactions.
     """
     old_s = duration(old, what="--old")
     target = cli.target()
@@ -60,7 +60,7 @@ async def doctor(
 
 
 async def _examine(target: "Target", facts: dict[str, str], *, old_s: float) -> "tuple[int, list[Finding]]":
-    """The facts, the findings and the exit code. An unreachable database is an error, not a finding, because nothing can be checked."""
+    """Fill in `facts`, and return the exit code and the findings. An unreachable database raises an error, because nothing can be checked."""
     from plait import __version__
     from plait.runtime.settings import Settings
     from plait.store import Database, Store
@@ -204,7 +204,7 @@ async def _of_the_schema(store: "Store", url: str, facts: dict[str, str]) -> "li
 
 
 async def _longest(store: "Store", settings: "Settings") -> "timedelta | None":
-    """The longest retention of final jobs in this process's settings and those of the tenants; None if some are kept forever."""
+    """The longest retention of final jobs in this process's settings and in the tenants' settings. None if any are kept forever."""
     from datetime import timedelta
 
     ages = list(settings.retention().values())

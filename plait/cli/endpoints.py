@@ -1,4 +1,4 @@
-"""`plait endpoints`: webhook endpoints, the outcomes they receive, and their signing keys."""
+"""`plait endpoints`: webhook endpoints, the outcomes that they receive, and their signing keys."""
 
 import re
 from datetime import timedelta
@@ -41,7 +41,7 @@ Definitions = Annotated[
     typer.Option(
         "--definitions",
         metavar="NAME,…",
-        help="Only send outcomes of these job definitions; or any.",
+        help="Send only outcomes of these job definitions; any removes the filter.",
         show_default=False,
     ),
 ]
@@ -50,7 +50,7 @@ Signature = Annotated[
     typer.Option(
         "--signature",
         metavar="FORM",
-        help="Signature: standard, or sha256 or sha512 over the body.",
+        help="Signature format: standard, or sha256 or sha512 over the body.",
         show_default="standard",
     ),
 ]
@@ -66,7 +66,7 @@ async def list_(cli: Invocation, tenant: Tenant = None, all_tenants: AllTenants 
         show_json(rows)
         return
     show_table(
-        ("label", *(("tenant",) if all_tenants else ()), "state", "url", "statuses", "definitions", "key", "why"),
+        ("label", *(("tenant",) if all_tenants else ()), "state", "url", "statuses", "definitions", "key", "reason"),
         [
             (
                 row.label,
@@ -80,7 +80,7 @@ async def list_(cli: Invocation, tenant: Tenant = None, all_tenants: AllTenants 
             )
             for row in rows
         ],
-        optional=("key", "definitions", "why"),
+        optional=("key", "definitions", "reason"),
         empty="No endpoints yet. Add one: plait endpoints add LABEL https://hooks.example.com/plait --on failed,dead_letter",
     )
 
@@ -94,7 +94,7 @@ async def add(
     signature: Signature = None,
     tenant: Tenant = None,
 ) -> None:
-    """Add a webhook endpoint. With --on it receives the outcomes of jobs. Workers deliver with --connectors webhook."""
+    """Add a webhook endpoint. With --on it receives the outcomes of jobs. Run workers with --connectors webhook to deliver them."""
     settings = {"url": _checked(to), **_settings(on, definitions, signature)}
     async with cli.store() as store:
         tenant_id = await tenant_of(store, tenant)
@@ -113,7 +113,7 @@ async def set_(
     signature: Signature = None,
     tenant: Tenant = None,
 ) -> None:
-    """Change a webhook endpoint. Options that are not given stay unchanged; new statuses apply to jobs that end from now on."""
+    """Change a webhook endpoint. Options that are not given stay unchanged; new statuses apply to jobs that finish after the change."""
     settings = _settings(on, definitions, signature)
     if to is not None:
         settings["url"] = _checked(to)
@@ -123,7 +123,7 @@ async def set_(
 
 
 async def enable(cli: Invocation, named: Named, tenant: Tenant = None) -> None:
-    """Enable an endpoint. Outcomes from the time when it was disabled are not delivered."""
+    """Enable an endpoint. Outcomes of jobs that finished while it was disabled are not delivered."""
     await _change(cli, named, tenant, {"enabled": True}, "enabled")
 
 
@@ -144,7 +144,7 @@ async def delete(cli: Invocation, named: Named, tenant: Tenant = None) -> None:
 
 
 async def keys(cli: Invocation, named: Named, tenant: Tenant = None) -> None:
-    """Show the active signing keys, newest first. Needs PLAIT_SECRET_WEBHOOKS, as workers do: keys are derived, not stored."""
+    """Show the active signing keys, newest first. Keys are not stored: they are derived from PLAIT_SECRET_WEBHOOKS, which must be set."""
     async with cli.store() as store:
         row = await _find(store, named, tenant)
     _show_keys(cli, row)
@@ -154,11 +154,11 @@ async def rotate(
     cli: Invocation,
     named: Named,
     overlap: Annotated[
-        str, typer.Option("--overlap", metavar="TIME", help="How long the previous key still signs: 1h, 7d.")
+        str, typer.Option("--overlap", metavar="TIME", help="How long the previous key stays active: 1h, 7d.")
     ] = "1d",
     tenant: Tenant = None,
 ) -> None:
-    """Rotate the signing key of an endpoint. The previous key still signs for a while."""
+    """Rotate the signing key of an endpoint. During --overlap, messages are signed with both keys."""
     lasts = arguments.duration(overlap, what="--overlap") or 0
     async with cli.store() as store:
         row = await _find(store, named, tenant)

@@ -33,7 +33,7 @@ async def enqueue(
     ],
     payload: Payload = None,
     queue: Annotated[
-        Text, typer.Option("--queue", "-q", metavar="NAME", help="Queue, instead of the definition's.")
+        Text, typer.Option("--queue", "-q", metavar="NAME", help="Queue. Default: the definition's.")
     ] = None,
     priority: Annotated[int | None, typer.Option("--priority", metavar="N", help="Lower runs first.")] = None,
     delay: Annotated[
@@ -55,7 +55,7 @@ async def enqueue(
         Text, typer.Option("--idempotency-key", metavar="KEY", help="Enqueue nothing if this key was used before.")
     ] = None,
     correlation_id: Annotated[
-        Text, typer.Option("--correlation-id", metavar="ID", help="Id that related jobs share, to find them by.")
+        Text, typer.Option("--correlation-id", metavar="ID", help="Id that related jobs share, for searching.")
     ] = None,
     tenant: Tenant = None,
     wait: Annotated[
@@ -70,7 +70,7 @@ async def enqueue(
     """Enqueue a job and print its id.
 
     With an app (plait enqueue app.py resize path=a.png width=200) the arguments are checked against the job's signature.
-    Without one (plait enqueue resize path=a.png width=200) they are checked against the definition's JSON Schema, if it has one,
+    Without an app (plait enqueue resize path=a.png width=200) they are checked against the definition's JSON Schema, if it has one,
     and by the job's code when it runs.
     """
     app_name, job_name, pairs = split(words)
@@ -107,7 +107,7 @@ async def enqueue(
 
 
 def split(words: list[str]) -> tuple[str | None, str, list[str]]:
-    """Split into APP, JOB and the arguments. If the second word has no =, the first one is the app."""
+    """Split into APP, JOB and the arguments. If the second word has no =, the first word is the app."""
     if len(words) > 1 and "=" not in words[1]:
         return words[0], words[1], words[2:]
     return None, words[0], words[1:]

@@ -1,4 +1,4 @@
-"""Turns an error into one line on stderr and an exit code.
+"""Turn an error into one line on stderr and an exit code.
 
 0  success                    3    the database is not reachable, or its schema is outdated
 1  an error                   130  stopped by SIGINT
@@ -84,7 +84,7 @@ def is_forbidden(error: BaseException) -> bool:
 
 
 def _first(error: BaseException) -> BaseException:
-    """The first error of a group: a task group ends with a group of errors."""
+    """The first error of an exception group, such as a task group raises."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
@@ -99,7 +99,7 @@ def _message(error: Any) -> str:
         return f"permission denied: {error}. Operators need the role plait_admin, applications plait_client."
     if isinstance(error, OSError):
         return str(error)
-    return f"unexpected {type(error).__name__}: {error} (--debug shows where)"
+    return f"unexpected {type(error).__name__}: {error} (use --debug to show the traceback)"
 
 
 def _code(error: BaseException) -> str:

@@ -53,14 +53,12 @@ async def send(
 
 async def list_(
     cli: Invocation,
-    name: Annotated[Text, typer.Option("--name", metavar="NAME", help="Only events of this name.")] = None,
+    name: Annotated[Text, typer.Option("--name", metavar="NAME", help="Only events with this name.")] = None,
     failed: Annotated[bool, typer.Option("--failed", help="Only events for which a trigger failed.")] = False,
     tenant: Tenant = None,
     all_tenants: AllTenants = False,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="Maximum number.")] = 50,
-    before: Annotated[
-        Text, typer.Option("--before", metavar="ID", help="Continue after the last id of a page.")
-    ] = None,
+    before: Annotated[Text, typer.Option("--before", metavar="ID", help="Last id of the previous page.")] = None,
 ) -> None:
     """List events, newest first."""
     if tenant is not None and all_tenants:
@@ -90,7 +88,7 @@ async def show_(
     event: Annotated[str, typer.Argument(metavar="ID", help="Full id, as shown by events list.", show_default=False)],
     tenant: Tenant = None,
 ) -> None:
-    """Show an event and the firings of its triggers."""
+    """Show an event and the trigger firings that it caused."""
     event_id = arguments.job_id(event, "an event")
     async with cli.store() as store:
         tenant_id = None if tenant is None else await store.tenants.tenant_id(tenant)
@@ -115,7 +113,7 @@ async def show_(
     show_table(
         ("trigger", "outcome", "definition", "job", "error"),
         [(one.label, one.outcome, one.definition, one.job_id, one.error) for one in fires],
-        empty="No trigger has fired for it.",
+        empty="No trigger has fired for this event.",
     )
 
 

@@ -1,7 +1,7 @@
 """Common to every command: the database, the output format, and an event loop.
 
-The common options may come before or after the command: `plait --json jobs list`, `plait jobs list --json`. They are not bound to
-environment variables here, because a variable would then override an option before the command; `Settings` reads the variables.
+The common options may come before or after the command: `plait --json jobs list`, `plait jobs list --json`. `Settings`
+reads the environment variables, not typer: with typer, a variable would override an option that is given before the command.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ MetricsPort = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
-    """One call of plait, with its common options."""
+    """One invocation of plait, with its common options."""
 
     url: str | None = None
     data_dir: Path | None = None
@@ -68,7 +68,7 @@ class Invocation:
     debug: bool = False
 
     def under(self, outer: "Invocation") -> "Invocation":
-        """These options; those that are not set are taken from the options before the command."""
+        """Take options that are not set from `outer`, the options before the command."""
         if self.url is None and self.data_dir is None:
             inner = replace(self, url=outer.url, data_dir=outer.data_dir)
         else:
@@ -101,7 +101,7 @@ class Invocation:
             await target.close()
 
     def load(self, name: str) -> "Plait":
-        """Load the application, bound to the database of the options and with the connectors of its settings."""
+        """Load the application, bind it to the database that the options name, and install the connectors of its settings."""
         from plait.cli.loading import load_app
 
         app = self.bind(load_app(name))
@@ -119,7 +119,7 @@ class Invocation:
 
 
 async def stepping_down(target: "Target", connect: Callable[[], Awaitable[T]]) -> T:
-    """Connect. A superuser's URL is rejected; then connect as the login that `plait dev` created there, if it exists."""
+    """Connect. If the URL is rejected because it is a superuser's, connect as the login that `plait dev` created, if it exists."""
     from plait.store.dev_login import DEV_LOGIN
 
     try:
@@ -181,7 +181,7 @@ def command(function: Handler) -> Callable[..., int]:
         )
         context.obj = invocation = own.under(context.obj or Invocation())
         if context.invoked_subcommand is not None:
-            return 0  # this is the group's own command, but a subcommand was given: use only its options
+            return 0  # a subcommand was given: the group's own command only passes on its options
         return run_async(function(invocation, **given)) or 0
 
     parameters = list(inspect.signature(function, eval_str=True).parameters.values())[1:]

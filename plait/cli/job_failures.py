@@ -31,11 +31,11 @@ async def failures(
         int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="Maximum number of errors, up to 1000.")
     ] = 50,
 ) -> None:
-    """List failed jobs by definition and error, most jobs first. The numbers are complete."""
+    """List failed jobs by definition and error, most frequent first. Every failed job is counted."""
     if tenant is not None and all_tenants:
         raise BadUsage("--tenant and --all-tenants cannot be used together")
     if not set(statuses or ()) <= {Status.FAILED, Status.DEAD_LETTER}:
-        raise BadUsage("status must be failed or dead_letter")
+        raise BadUsage("--status must be failed or dead_letter")
     async with cli.store() as store:
         found = await store.failures.list_failures(
             tenant_id=await store.tenants.tenant_id(tenant) if tenant is not None else None,
@@ -66,9 +66,9 @@ async def failures(
         empty="No failed jobs." + ("" if all_tenants else " Search other tenants with --all-tenants or --tenant SLUG."),
     )
     if len(found.rows) < found.all_errors:
-        say(f"{len(found.rows)} of {found.all_errors} errors shown; all of them have {found.all_jobs} jobs.")
+        say(f"{len(found.rows)} of {found.all_errors} errors shown; {found.all_jobs} failed jobs in total.")
     if found.as_of is None:
-        say("Not counted yet: no leader is running.")
+        say("Failed jobs are not counted yet, because no leader is running.")
 
 
 def register(group: typer.Typer) -> None:

@@ -1,4 +1,4 @@
-"""`plait jobs show`: the page of one job, with its payload, state and attempts."""
+"""`plait jobs show`: one job, with its payload, state and attempts."""
 
 import json
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ def show_job(
     if job.status is Status.SUCCEEDED:
         _show_block("result", job.result or "null")
     if not job.status.final:
-        show("\nwhy it waits")
+        show("\nexplanation")
         for _, words in reasons:
             show(f"  {words}")
     if nodes:
@@ -104,7 +104,7 @@ def _show_block(title: str, text: str) -> None:
     """Print indented JSON, truncated if it is long; --json prints all of it."""
     shown = json.dumps(json.loads(text), ensure_ascii=False, indent=2)
     if len(shown) > LONGEST:
-        shown = f"{shown[:LONGEST]}\n… ({len(text):,} bytes; --json shows all of them)"
+        shown = f"{shown[:LONGEST]}\n… ({len(text):,} characters; use --json to show all)"
     show(f"\n{title}")
     for line in shown.splitlines():
         show(f"  {line}")
@@ -128,7 +128,7 @@ def _show_progress(progress: dict[str, Any]) -> None:
 
 
 def _show_tail(name: str, text: str | None) -> None:
-    """The last output lines of a command, without characters that would move the cursor or ring the bell."""
+    """Print the last output lines of a command. Control characters are replaced with dots."""
     if text:
         show(f"\n{name}")
         for line in text.splitlines()[-20:]:

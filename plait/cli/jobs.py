@@ -1,6 +1,6 @@
-"""`plait jobs`: list, show and operate jobs.
+"""`plait jobs`: list, show and manage jobs.
 
-A job is named by its full id. Without --tenant, all tenants that the login may see are searched.
+A job is identified by its full id. Without --tenant, all tenants that the login may see are searched.
 """
 
 import json
@@ -35,7 +35,7 @@ STATUSES = " or ".join([", ".join(list(Status)[:-1]), list(Status)[-1]])
 
 
 def _canceled(status: Status) -> str | None:
-    """The effect of a cancellation, by the resulting status; None for a job that had already ended with another status."""
+    """The effect of a cancellation, by the resulting status; None if the job already had another final status."""
     match status:
         case Status.CANCELED:
             return "canceled"
@@ -71,9 +71,7 @@ async def list_(
     limit: Annotated[
         int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="Maximum number of jobs, up to 1000.")
     ] = 50,
-    before: Annotated[
-        Text, typer.Option("--before", metavar="ID", help="Continue after the last id of a page.")
-    ] = None,
+    before: Annotated[Text, typer.Option("--before", metavar="ID", help="Last id of the previous page.")] = None,
     parent: Annotated[Text, typer.Option("--parent", metavar="ID", help="Only children of this job.")] = None,
     root_id: Annotated[
         Text, typer.Option("--root", metavar="ID", help="Only jobs of the workflow with this root.")
@@ -141,11 +139,11 @@ async def list_(
         + ("" if all_tenants else " Search other tenants with --all-tenants or --tenant SLUG."),
     )
     if len(rows) == limit:
-        say(f"There may be more: --before {rows[-1].id}")
+        say(f"There may be more jobs: --before {rows[-1].id}")
 
 
 def brief(error: str | None) -> str | None:
-    """On a terminal, only the beginning; `jobs show` prints all of it."""
+    """Shorten an error on a terminal; `jobs show` prints all of it."""
     return shorten(error, 160, placeholder=" …") if error and is_terminal() else error
 
 
@@ -177,13 +175,13 @@ async def cancel(
     whole_tree: Annotated[bool, typer.Option("--tree", help="Also cancel all descendants.")] = False,
     tenant: Tenant = None,
 ) -> int:
-    """Cancel jobs. A running job, or a waiting one with cancel_grace, is requested to stop; a final job is not changed."""
+    """Cancel jobs. Running jobs, and waiting jobs with cancel_grace, are asked to stop. Final jobs are not changed."""
 
     async def do(store: "Store", job: "JobRow") -> Status:
         if whole_tree:
             done = await store.jobs.cancel_tree(job.id, tenant_id=job.tenant_id, reason=reason)
             if done.canceled or done.asked:
-                say(f"{job.id}: {done.canceled} jobs canceled, {done.asked} requested to stop")
+                say(f"{job.id}: {done.canceled} jobs canceled, {done.asked} asked to stop")
                 return Status.RUNNING if done.asked else Status.CANCELED
             return (await find_job(store, job.id, tenant)).status
         return await store.jobs.cancel(job.id, tenant_id=job.tenant_id, reason=reason)
@@ -198,7 +196,7 @@ async def retry(
         bool, typer.Option("--tree", help="Retry all failed jobs of their workflows, from the root down.")
     ] = False,
     all_: Annotated[
-        bool, typer.Option("--all", help="With --tree: run the whole workflow again, as a new one.")
+        bool, typer.Option("--all", help="With --tree: run the whole workflow again, as new jobs.")
     ] = False,
     drop_steps: Annotated[
         bool,
@@ -206,11 +204,11 @@ async def retry(
     ] = False,
     tenant: Tenant = None,
 ) -> int:
-    """Retry final jobs: failed, dead letters, canceled or skipped. Attempts count from zero again; durable functions resume."""
+    """Retry jobs that are failed, dead letters, canceled or skipped. Their attempts are counted from zero; durable functions resume."""
     if all_ and not whole_tree:
         raise BadUsage("--all requires --tree")
     if whole_tree and drop_steps:
-        raise BadUsage("--drop-steps retries one job; to restart a whole workflow use --tree --all")
+        raise BadUsage("--drop-steps cannot be used with --tree; to restart a whole workflow, use --tree --all")
 
     async def do(store: "Store", job: "JobRow") -> Status:
         if whole_tree and all_:
@@ -236,7 +234,7 @@ async def reschedule(
     ] = None,
     delay: Annotated[Text, typer.Option("--delay", metavar="TIME", help="Delay from now: 90s, 10m; 0 is now.")] = None,
     max_attempts: Annotated[
-        int | None, typer.Option("--max-attempts", metavar="N", min=1, help="New total limit of attempts.")
+        int | None, typer.Option("--max-attempts", metavar="N", min=1, help="New maximum number of attempts.")
     ] = None,
     tenant: Tenant = None,
 ) -> int:
@@ -297,7 +295,7 @@ async def find_job(store: "Store", job_id: UUID, tenant: str | None) -> "JobRow"
 
 
 async def _slug(store: "Store", job: "JobRow") -> str | None:
-    """The slug of its tenant, if the login may see it."""
+    """The slug of the job's tenant, if the login may see it."""
     try:
         return next((row.slug for row in await store.tenants.list_tenants() if row.id == job.tenant_id), None)
     except Exception as error:

@@ -63,7 +63,7 @@ async def create(
     ] = None,
     expires: Annotated[
         str | None,
-        typer.Option("--expires", metavar="TIME", help="Expires after this time: 90d, 12h.", show_default=False),
+        typer.Option("--expires", metavar="TIME", help="Time until the key expires: 90d, 12h.", show_default=False),
     ] = None,
 ) -> None:
     """Create an API key and print it. It is printed only once, because only its hash is stored."""
@@ -96,11 +96,11 @@ async def revoke(
     key_id: Annotated[str, typer.Argument(metavar="ID", help="Full id, as shown by keys list.", show_default=False)],
     descendants: Annotated[
         bool,
-        typer.Option("--descendants", help="Also revoke all keys that were created with it, directly or indirectly."),
+        typer.Option("--descendants", help="Also revoke all keys created with this key, directly or indirectly."),
     ] = False,
 ) -> None:
-    """Revoke an API key. Takes effect within seconds. Keys that were created with it are listed; they stay valid unless you use --descendants."""
-    wanted = arguments.job_id(key_id)
+    """Revoke an API key. Takes effect within seconds. Keys that were created with this key are listed; they stay valid without --descendants."""
+    wanted = arguments.job_id(key_id, "a key")
     async with cli.store() as store:
         now = await store.health.now()
         made = await store.keys.list_descendants(wanted, all_tenants=True)

@@ -15,7 +15,7 @@ from plait.sdk.app import Plait
 
 
 def load_app(spec: str) -> Plait:
-    """The one Plait object that `spec` names. If there is none, or there are several, the error says what to write."""
+    """Load the Plait object that `spec` names. If there is none, or more than one, the error says what to write."""
     where, name = _split(spec)
     module = _import_file(Path(where)) if where.endswith(".py") else _import_module(where)
     return _only(module, where) if name is None else _named(module, where, name)
@@ -39,7 +39,9 @@ def _import_file(path: Path) -> ModuleType:
     module = _import(name, str(path))
     found = getattr(module, "__file__", None)
     if found is None or Path(found).resolve() != path:
-        raise BadApp(f"{path.name} cannot be imported: {name!r} is already {found or 'a built-in module'}. Rename it.")
+        raise BadApp(
+            f"{path.name} cannot be imported: {name!r} is already {found or 'a built-in module'}. Rename the file."
+        )
     return module
 
 

@@ -36,8 +36,9 @@ async def migrate(
 ) -> None:
     """Install or upgrade plait in a database: tables, functions, roles and grants, in one transaction.
 
-    Needs the URL of a superuser, or of a role that may create roles and owns the database. It is safe to run from several processes at
-    once. If a table is in use, it waits for a second, gives up so that others can proceed, and retries. --plan shows the tables it would lock, and changes nothing.
+    Needs the URL of a superuser, or of a role that may create roles and owns the database. Several processes may
+    run it at once. If a table is in use, it waits for 400 ms, rolls back so that other queries can proceed, and retries. --plan shows
+    the tables that would be locked, and changes nothing.
     """
     from plait.store.migrate import migrate as apply
 
@@ -68,7 +69,7 @@ def _lines(plan: "Plan", *, plan_only: bool) -> list[str]:
     return [
         *(f"{word} {name}" for name in plan.migrations),
         *(_locks(plan) if plan_only else ()),
-        *(["would renew the functions" if plan_only else "renewed the functions"] if plan.functions else []),
+        *(["would replace the functions" if plan_only else "replaced the functions"] if plan.functions else []),
         f"schema {plan.installed} -> {plan.target}" if plan.installed != plan.target else f"schema {plan.target}",
     ]
 

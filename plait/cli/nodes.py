@@ -41,6 +41,6 @@ async def nodes(cli: Invocation) -> None:
         empty="No nodes. Start a worker: plait worker APP --node NAME",
     )
     if leader is None:
-        show("There is no leader: leader actions wait. Run plait worker without --no-leader.")
+        show("No leader is running: leader actions wait. Run plait worker without --no-leader.")
     elif leader.node is None:
         show(f"The leader {leader.holder} runs no jobs: leader actions wait.")

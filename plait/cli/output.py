@@ -1,6 +1,6 @@
 """Output: tables and colours on a terminal, aligned plain text elsewhere, JSON with --json.
 
-JSON output is one document: an array for a list, an object for one item. Its keys are the store's own names, times are ISO 8601,
+JSON output is one document: an array for a list, an object for one item. Keys are the store's field names, times are ISO 8601, and
 ids are text. The terminal output may change at any time; JSON output may only gain fields.
 """
 
@@ -49,7 +49,7 @@ def is_terminal() -> bool:
 
 
 def say(text: str = "") -> None:
-    """Print a message for the user on stderr, apart from the data on stdout."""
+    """Print a message for the user on stderr. Data goes to stdout."""
     typer.echo(text, err=True)
 
 
@@ -62,7 +62,7 @@ def show_json(value: Any) -> None:
 
 
 def plain(value: Any) -> Any:
-    """The value in JSON's types."""
+    """Convert the value to JSON types."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: _decoded(field.name, getattr(value, field.name)) for field in dataclasses.fields(value)}
     match value:
@@ -85,7 +85,7 @@ def _decoded(name: str, value: Any) -> Any:
 def show_table(
     columns: Sequence[str], rows: Iterable[Sequence[Any]], *, empty: str, optional: Sequence[str] = ()
 ) -> None:
-    """Print a table. A cell with a status gets its colour. On a narrow terminal, `optional` columns are dropped, in that order."""
+    """Print a table. Statuses are coloured. On a narrow terminal, `optional` columns are dropped, in that order."""
     cells = [[cell(value) for value in row] for row in rows]
     if not cells:
         say(empty)
@@ -122,7 +122,7 @@ def _show_rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]], opti
     for row in rows:
         shown = (value for column, value in zip(columns, row, strict=True) if column in widths)
         made.add_row(*(Text(value, style=STYLES.get(value, "dim" if value in ("-", "0") else "")) for value in shown))
-    # Wider than the terminal if necessary: a truncated id is useless.
+    # The table may be wider than the terminal: a truncated id is useless.
     console.width = max(console.width, sum(widths.values()) + GAP * len(widths))
     console.print(made)
 
@@ -151,7 +151,7 @@ NUMERIC: Final = frozenset(
 
 
 def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Columns of equal width, two spaces apart, nothing truncated; each row is one line."""
+    """Align the columns, two spaces apart. Nothing is truncated, and each row is one line."""
     lines = [[column.upper() for column in columns], *([" ".join(value.split()) for value in row] for row in rows)]
     widths = [max(len(line[number]) for line in lines) for number in range(len(columns))]
     return ["  ".join(value.ljust(width) for value, width in zip(line, widths, strict=True)).rstrip() for line in lines]
@@ -172,7 +172,7 @@ def cell(value: Any) -> str:
 
 
 def ago(at: datetime) -> str:
-    """How long ago, or in how long, for display."""
+    """Format a time relative to now: `5m ago`, `in 2h`."""
     distance = (datetime.now(UTC) - at).total_seconds()  # clock: for display only
     return f"in {span(-distance)}" if distance < -1 else f"{span(max(0.0, distance))} ago"
 

@@ -72,7 +72,7 @@ async def pause(
     cli: Invocation,
     name: Name,
     reason: Annotated[
-        str | None, typer.Option("--reason", metavar="TEXT", help="Why, shown to everyone who sees the queue.")
+        str | None, typer.Option("--reason", metavar="TEXT", help="Reason, shown with the queue.")
     ] = None,
 ) -> None:
     """Pause a queue: none of its jobs start. Running jobs continue; new jobs are accepted and wait."""
@@ -89,7 +89,7 @@ async def set_(
     name: Name,
     max_running: Annotated[
         str | None,
-        typer.Option("--max-running", metavar="N", help="Concurrency limit over all workers; none removes it."),
+        typer.Option("--max-running", metavar="N", help="Concurrency limit across all workers; none removes it."),
     ] = None,
     rate: Annotated[
         str | None,
@@ -102,7 +102,7 @@ async def set_(
         typer.Option("--mode", help="parallel, or serial: run one workflow at a time, a root and all its descendants."),
     ] = None,
 ) -> None:
-    """Set a queue's limits or mode, over all workers. Options that are not given stay unchanged; none removes a limit."""
+    """Set a queue's limits or mode for all workers. Options that are not given stay unchanged; none removes a limit."""
     settings: dict[str, Any] = {}
     if max_running is not None:
         settings["max_running"] = arguments.limit(max_running, what="--max-running")

@@ -26,8 +26,8 @@ async def after_restore(
 ) -> None:
     """Prepare a database that was restored from a backup, before workers, leaders and the API use it.
 
-    All leases expire: running jobs are requeued, and old workers' writes are rejected. Schedules do not fire for times before now, or
-    before --until. Browser sessions end.
+    All leases expire: running jobs are requeued, and writes from old workers are rejected. Schedules do not fire for times before
+    --until, or before now if it is not given. Browser sessions end.
     """
     moment = arguments.moment(until, what="--until")
     async with cli.store() as store:

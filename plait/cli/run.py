@@ -77,7 +77,7 @@ async def run(
                 waiting = group.create_task(_wait(handle, stop, as_json=cli.json))
                 group.create_task(_tell(signals, stop))
                 await run_services([Worker(app), Leader(app)], stop)
-                waiting.cancel()  # stopped before the job ended; otherwise it is already done
+                waiting.cancel()  # if a signal stopped the services before the job was final; otherwise the task is done
     if not waiting.cancelled():
         return signals.exit_code or waiting.result()
     say(f"plait: job {handle.id} was released and will run on the next worker")
@@ -94,7 +94,7 @@ def find_job(app: "Plait", app_name: str, name: str) -> "Job[..., Any]":
 async def _tell(signals: "Signals", stop: "Stop") -> None:
     await stop.wait()
     if signals.received:
-        say("plait: waiting for the job to finish; press again to release it immediately")
+        say("plait: waiting for the job to finish; press Ctrl-C again to release it immediately")
 
 
 async def _wait(handle: "Handle[Any]", stop: "Stop", *, as_json: bool) -> int:

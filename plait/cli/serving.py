@@ -1,4 +1,4 @@
-"""A process that runs services until it gets a signal, and prints the services and the database that it uses."""
+"""Run services until the process receives a signal. At the start, print the services and the database."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ AT_END_S: Final = 5.0
 def configure_logs(
     app: "Plait", cli: "Invocation", *, level: str = "info", form: Literal["auto", "text"] = "auto"
 ) -> None:
-    """Configure logs and traces. The environment takes precedence, then --json, then the command's default. Tracing must start before the
+    """Configure logs and traces. Precedence: the environment, --json, the command's default. Tracing must start before the
     first span."""
     if app.settings.traces == "otlp":
         from plait.telemetry import tracing
@@ -63,8 +63,8 @@ async def serve(
     then: Callable[[], Awaitable[Sequence[str]]] | None = None,
     at_end: Callable[[], Awaitable[None]] | None = None,
 ) -> int:
-    """Connect, print `told` and the lines of `then`, and run services until a signal or until they end; returns the exit code. `at_end` runs
-    for at most a few seconds while the database is still connected."""
+    """Connect, print `told` and the lines of `then`, and run services until a signal arrives or they end. Returns the exit code. `at_end`
+    runs afterwards, for at most 5 seconds, while the database is still connected."""
     stop = Stop()
     with Signals(stop, grace_s=app.settings.grace) as signals:
         async with connected(app, stop, signals, develop=develop, wait_s=app.settings.wait_for_database):
@@ -136,7 +136,7 @@ async def _until(stop: Stop, work: Coroutine[Any, Any, None]) -> bool:
 
 
 def place(cli: "Invocation", app: "Plait") -> str:
-    """The database, described for people."""
+    """A description of the database for messages."""
     if app.target.embedded:
         from plait.embedded.postgres_place import choose_data_dir
 

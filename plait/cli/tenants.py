@@ -36,7 +36,7 @@ MaxTriggers = Annotated[
     typer.Option(
         "--max-triggers",
         metavar="N",
-        help="Maximum number of triggers, not counting those declared in code; none removes it.",
+        help="Maximum number of triggers, not counting triggers declared in code; none removes the limit.",
     ),
 ]
 Keep = Annotated[
@@ -44,7 +44,7 @@ Keep = Annotated[
     typer.Option(
         "--keep",
         metavar="STATUS=AGE",
-        help="Retention of its final jobs, such as failed=30d or succeeded=forever; can be repeated. default: the installation's setting.",
+        help="Retention of final jobs, such as failed=30d or succeeded=forever; can be repeated. --keep default restores the installation's setting.",
     ),
 ]
 
@@ -107,7 +107,7 @@ async def set_(
     slug: Slug,
     name: Name = None,
     time_zone: TimeZone = None,
-    paused: Annotated[bool | None, typer.Option("--pause/--resume", help="Pause or resume all its jobs.")] = None,
+    paused: Annotated[bool | None, typer.Option("--pause/--resume", help="Pause or resume its jobs.")] = None,
     weight: Weight = None,
     max_running: MaxRunning = None,
     max_queued: MaxQueued = None,
@@ -156,7 +156,7 @@ def _settings(
     max_triggers: str | None,
     keep: list[str] | None,
 ) -> dict[str, Any]:
-    """The given settings. The value `none` becomes a null, which removes the limit."""
+    """The given settings. The value `none` becomes null, which removes the limit."""
     by = "command line" if paused else None
     given = {"name": name, "time_zone": time_zone, "paused": paused, "paused_by": by, "weight": weight}
     settings: dict[str, Any] = {key: value for key, value in given.items() if value is not None}

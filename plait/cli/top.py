@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 STATES: Final = ("queued", "running", "scheduled", "waiting")
 WINDOW_S: Final = 30.0
-"""The window of rates: the leader updates its counts every few seconds."""
+"""Rates are averages over this window, because the leader updates its counts only every few seconds."""
 NAME: Final = 28
 OTHERS: Final = "*"
 

@@ -65,7 +65,7 @@ async def preview(
     show_table(
         ("utc", "local", "note"),
         [(str(plain(one.instant)), f"{one.local:%a %Y-%m-%d %H:%M:%S %Z}", one.note) for one in found],
-        empty="It never fires.",
+        empty="This schedule never fires.",
     )
 
 
@@ -141,5 +141,5 @@ async def fires(
             (str(plain(one.instant)) if one.instant else one.event_id, one.at, one.outcome, one.job_id, one.error)
             for one in rows
         ],
-        empty="It has not fired yet.",
+        empty="This trigger has not fired yet.",
     )

@@ -116,7 +116,7 @@ Template = Annotated[
         show_default=False,
     ),
 ]
-Queue = Annotated[Text, typer.Option("--queue", "-q", metavar="NAME", help="Queue, instead of the definition's.")]
+Queue = Annotated[Text, typer.Option("--queue", "-q", metavar="NAME", help="Queue. Default: the definition's.")]
 Priority = Annotated[int | None, typer.Option("--priority", metavar="N", help="Lower runs first.")]
 Retries = Annotated[int | None, typer.Option("--retries", metavar="N", min=0, help="Maximum number of retries.")]
 Correlation = Annotated[Text, typer.Option("--correlation-id", metavar="TEMPLATE", help="Correlation id of its jobs.")]
@@ -142,7 +142,7 @@ Window = Annotated[
 async def add(
     cli: Invocation,
     label: Annotated[str, typer.Argument(metavar="LABEL", help="Label of the trigger.", show_default=False)],
-    definition: Annotated[str, typer.Argument(metavar="JOB", help="Job that it enqueues.", show_default=False)],
+    definition: Annotated[str, typer.Argument(metavar="JOB", help="Job to enqueue.", show_default=False)],
     cron: Cron = None,
     every: Every = None,
     event: Event = None,
@@ -209,12 +209,12 @@ async def pause(cli: Invocation, named: Named, tenant: Tenant = None) -> None:
 
 
 async def resume(cli: Invocation, named: Named, tenant: Tenant = None) -> None:
-    """Resume a paused trigger, from now on."""
+    """Resume a paused trigger. It does not fire for times during the pause."""
     await _change(cli, named, tenant, {"enabled": True}, "enabled")
 
 
 async def delete(cli: Invocation, named: Named, tenant: Tenant = None) -> None:
-    """Delete a trigger. Its jobs stay and still refer to it."""
+    """Delete a trigger. The jobs that it enqueued are kept and still refer to it."""
     async with cli.store() as store:
         row = await find(store, named, tenant)
         await store.triggers.delete_trigger(row.id, tenant_id=row.tenant_id)

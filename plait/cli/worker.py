@@ -22,7 +22,7 @@ Queues = Annotated[
     ),
 ]
 Concurrency = Annotated[
-    int, typer.Option("--concurrency", "-c", metavar="N", min=1, help="Jobs to run at once, over all queues.")
+    int, typer.Option("--concurrency", "-c", metavar="N", min=1, help="Jobs to run at once, in all queues.")
 ]
 
 

@@ -13,7 +13,7 @@ def register(app: typer.Typer) -> None:
 
 
 async def workers(cli: Invocation) -> None:
-    """List active workers, and those that left or were lost within the last hour."""
+    """List active workers, and workers that left or were lost within the last hour."""
     async with cli.store() as store:
         rows = await store.workers.list_workers()
     if cli.json:

@@ -71,7 +71,7 @@ def drawn(nodes: "Sequence[NodeRow]") -> list[str]:
 
 
 def _took(node: "NodeRow") -> str:
-    """The run time of its handler, and its total time including children and waits, if that is longer."""
+    """The run time of the handler, and the total time including children and waits if it is longer."""
     if node.own_s is None:
         return ""
     in_all = f", {span(node.total_s)} in total" if node.total_s is not None and node.total_s - node.own_s >= 0.1 else ""
@@ -131,7 +131,7 @@ async def signal(
     ] = "null",
     tenant: Tenant = None,
 ) -> None:
-    """Send a signal to a job. It is stored until the job waits for it."""
+    """Send a signal to a job. The signal is stored until the job reads it."""
     wanted = arguments.job_id(job_id)
     try:
         json.loads(payload)
@@ -174,7 +174,7 @@ def _seq(rows: "Sequence[StepView]", wanted: str | None) -> int:
         if wanted in (str(row.seq), _name(row), f"{row.name}:{row.occurrence}"):
             return row.seq
     there = ", ".join(f"{row.seq} {_name(row)}" for row in rows) or "none"
-    raise BadUsage(f"step {wanted!r} not found; the job has the steps {there}")
+    raise BadUsage(f"step {wanted!r} not found; the job's steps: {there}")
 
 
 def register(group: typer.Typer) -> None:

@@ -1,10 +1,10 @@
-"""Connectors: built-in handlers that send requests to other servers, and the one HTTP client that they use.
+"""Connectors: built-in handlers that send requests to other servers, and the HTTP client that they share.
 
-    addresses.py       which IP addresses are public
+    addresses.py       decides whether an IP address is public
     urls.py            URLs, parsed strictly and once
     policy.py          the network policy of the operator: hosts, networks, ports, schemes
-    client.py          the HTTP client: resolves a name once, checks and pins the address, does the same for redirects, limits responses
-    secrets.py         `{{secret.NAME}}`, and the hosts that each may be sent to
+    client.py          the HTTP client: resolves a name once, checks and pins the address, repeats this for redirects, limits responses
+    secrets.py         `{{secret.NAME}}`, and the hosts that each secret may be sent to
     breaker.py         the circuit breaker, shared by all workers
     configurations.py  a tenant's defaults for its jobs
     exchange.py        combines all of these for the handlers, and determines a job's outcome from the response
@@ -13,8 +13,8 @@
     report.py          connector.report.generate; formats: report_forms.py
     registry.py        the connectors that a worker runs
 
-Everyone who may enqueue chooses payloads, so a payload never determines where a request may be sent. The operator's settings do and, for
-webhooks, the endpoints that the tenant's administrators have registered.
+Anyone who may enqueue jobs chooses their payloads, so a payload never determines which servers are allowed. The operator's settings
+determine that and, for webhooks, the endpoints that the tenant's admins have registered.
 """
 
 from plait.connectors.registry import install

@@ -1,5 +1,5 @@
-"""Which IP addresses are public. IPv6 addresses are denied by default, except for the one block that has all public addresses; new
-special ranges are therefore rejected. For IPv4, special ranges are listed.
+"""Decide whether an IP address is public. IPv6 addresses are denied by default, except in 2000::/3, which contains all public
+addresses, so new special ranges are rejected. For IPv4, the special ranges are listed.
 
 Python's `is_global` is not used: it treats NAT64 and 6to4 forms of internal addresses as global, and does not recognise addresses of
 cloud providers that look public but are internal (T120).
@@ -14,7 +14,7 @@ Network = IPv4Network | IPv6Network
 _NOT_PUBLIC: Final = tuple(
     IPv4Network(text)
     for text in (
-        "0.0.0.0/8",  # this network; Linux treats 0.0.0.0 as itself
+        "0.0.0.0/8",  # this network; Linux treats 0.0.0.0 as the local host
         "10.0.0.0/8",
         "100.64.0.0/10",  # carrier-grade NAT, and a provider's metadata at 100.100.100.200
         "127.0.0.0/8",
@@ -41,7 +41,7 @@ _NOT_PUBLIC_V6: Final = tuple(
     for text in (
         "2001::/23",  # protocols; Teredo, which embeds an IPv4 address, is 2001::/32
         "2001:db8::/32",
-        "2002::/16",  # 6to4 embeds one too
+        "2002::/16",  # 6to4, which also embeds an IPv4 address
         "2620:4f:8000::/48",
         "3fff::/20",
     )
@@ -53,7 +53,7 @@ _ISATAP: Final = 0x5EFE
 def is_public(address: Address) -> bool:
     """Whether an address is reachable from anywhere on the internet."""
     if isinstance(address, IPv6Address) and address in _NAT64:
-        # In networks without IPv4, resolvers map every IPv4 host to such an address.
+        # In networks without IPv4, resolvers map every IPv4 host to a NAT64 address.
         address = embedded(address)
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _NOT_PUBLIC)
@@ -63,19 +63,19 @@ def is_public(address: Address) -> bool:
 
 
 def embedded(address: IPv6Address) -> IPv4Address:
-    """The IPv4 address in the last bits."""
+    """The IPv4 address in the last 32 bits."""
     return IPv4Address(int(address) & 0xFFFFFFFF)
 
 
 def forms(address: Address) -> list[Address]:
-    """The address, and the IPv4 address that it embeds. A list that contains one of them matches both."""
+    """The address, and the IPv4 address that it embeds. A list of networks matches if it contains either."""
     if isinstance(address, IPv6Address) and (address in _NAT64 or address.ipv4_mapped is not None):
         return [address, embedded(address)]
     return [address]
 
 
 def network(text: str) -> Network | None:
-    """A network from an operator's setting; None if the text is something else, such as a name."""
+    """Parse a network in an operator's setting. Returns None if the text is not a network, such as a name."""
     try:
         return ip_network(text.strip("[]"))
     except ValueError:

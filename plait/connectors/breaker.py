@@ -1,7 +1,7 @@
-"""The circuit breaker: all workers together pause requests to a server that fails repeatedly.
+"""The circuit breaker: pause requests to a server that fails repeatedly.
 
-The state of a server is in Postgres (admit_requests, report_requests), separately for each tenant. A healthy server costs one query per second
-and no write.
+The state of each server is stored in Postgres per tenant (admit_requests, report_requests), and shared by all workers. For a healthy server, a
+worker sends at most one query per second and writes nothing.
 """
 
 import time
@@ -16,7 +16,7 @@ log = get_logger("connectors")
 
 LOOK_S: Final = 1.0
 PATIENCE_S: Final = 86_400.0
-"""How long jobs wait for an open circuit without using attempts. After that, each wait uses an attempt, so that the jobs end eventually."""
+"""How long jobs wait for an open circuit without using attempts. After that, each wait uses an attempt, so that the jobs fail eventually."""
 MOST: Final = 10_000
 
 
@@ -48,5 +48,5 @@ class Breaker:
         self._well.pop(key, None)
         try:
             await store.connectors.report_request(tenant_id, origin, ok=ok)
-        except PlaitError as error:  # the request was sent: its result counts, even if it is not recorded here
+        except PlaitError as error:  # the request was sent, so its result counts even if the state is not recorded
             log.warning("circuit breaker state not recorded", origin=origin, error=str(error))

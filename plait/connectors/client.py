@@ -1,7 +1,7 @@
-"""The HTTP client: every request of plait to another server is made here (tests/project/test_outgoing_requests.py).
+"""The HTTP client: all requests of connectors are sent here (tests/project/test_outgoing_requests.py).
 
-A name is resolved once, every returned address is checked, and the connection is made to a checked address, while Host, SNI and the
-certificate check use the name, so that nothing can change between the check and the use (T120). Each redirect is checked again. Proxy
+A name is resolved once, and every returned address is checked. The client connects to a checked address, while Host, SNI and the
+certificate check use the name. So the address cannot change between the check and the use (T120). Each redirect is checked again. Proxy
 settings of the environment are ignored, cookies are not stored, and connections are not reused.
 """
 
@@ -41,7 +41,7 @@ CONNECT_S: Final = 10.0
 MOST_BODY: Final = 1_048_576
 MOST_HEADERS: Final = 100
 LOOKUPS: Final = 16
-"""How many names are resolved at the same time. A slow resolution occupies one of these places."""
+"""Maximum number of concurrent name resolutions."""
 
 _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
 _VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]{0,8192}")
@@ -51,11 +51,11 @@ _OURS: Final = frozenset(
 )
 """Headers of the transport, which payloads cannot set."""
 _ONE_SERVERS: Final = frozenset({"authorization", "cookie", "idempotency-key"})
-"""Headers that are meant for one server and are dropped on a redirect to another, as are all headers whose names indicate a secret."""
+"""Headers that are dropped on a redirect to another server. Headers whose names indicate a secret are dropped too."""
 _OF_THE_BODY: Final = frozenset({"content-type", "content-encoding", "content-language", "content-location"})
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
-# It would write headers to the application's log without redaction.
+# At lower levels, this logger writes headers without redaction.
 logging.getLogger("httpcore2").setLevel(logging.WARNING)
 
 
@@ -73,18 +73,18 @@ class Request:
     """Secrets in JSON must be escaped, so that they stay within their string. No secrets are inserted into binary data."""
     timeout_s: float = 30.0
     redirects: int = 0
-    """The maximum number of redirects; one more is an error."""
+    """The maximum number of redirects. Exceeding it is an error; with 0, a redirect is returned as the response."""
     hosts: Hosts | None = None
-    """Restricts the allowed hosts to these, also after a redirect."""
+    """Only these of the hosts that the operator allows, also after a redirect. None: no restriction."""
     most: int = MOST_BODY
-    """The maximum number of bytes to read, also after decompression."""
+    """The maximum number of bytes to read, after decompression."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     status: int
     url: str
-    """The URL of the last redirect, without its query."""
+    """The final URL, after redirects, without its query."""
     headers: list[tuple[str, str]] = field(repr=False)
     body: bytes = field(repr=False)
     truncated: bool
@@ -101,7 +101,8 @@ class Client:
         self._tls: ssl.SSLContext | None = None
 
     async def send(self, request: Request, *, fill: Fill | None = None) -> Answer:
-        """The response, with any status. `Refused` if the request is not allowed, `Unreachable` if there was no response."""
+        """Send a request and return the response, with any status. Raises `Refused` if the request is not allowed, and `Unreachable` if there is no
+        response."""
         if request.method not in METHODS:
             raise Refused(f"method must be one of {', '.join(sorted(METHODS))}, got {shown(request.method)}")
         if len(request.headers) > MOST_HEADERS:
@@ -196,12 +197,12 @@ async def look_up(host: str, port: int) -> Sequence[Address]:
 
 
 def _addresses(host: str, port: int) -> list[str]:
-    # An IPv6 address includes its scope, `fe80::1%eth0`, if it has one, and is rejected with it.
+    # The text of an IPv6 address includes its scope, such as `fe80::1%eth0`. Addresses with a scope are rejected later.
     return [str(one[4][0]) for one in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
 class _Pinned(httpcore2.AsyncNetworkBackend):
-    """Connects to checked addresses, whatever name it is given."""
+    """Connects only to checked addresses, and ignores the name."""
 
     def __init__(self, addresses: Sequence[Address]) -> None:
         self._addresses = addresses
@@ -221,11 +222,11 @@ class _Pinned(httpcore2.AsyncNetworkBackend):
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 if number == len(self._addresses):
                     raise
-        raise AssertionError("unreachable: there is an address")
+        raise AssertionError("unreachable: there is at least one address")
 
 
 def _sent_on(request: Request, status: int, *, same_server: bool) -> Request:
-    """The request that follows a redirect."""
+    """The request to send after a redirect."""
     method, body, headers = request.method, request.body, dict(request.headers)
     if not same_server:
         headers = {
@@ -267,7 +268,7 @@ def _encoding(headers: list[tuple[str, str]]) -> str:
 
 
 async def _read(stream: Any, encoding: str, most: int) -> tuple[bytes, bool]:
-    """At most `most` bytes, and whether there were more. An encoding that was not requested is left undecoded."""
+    """Read at most `most` bytes. Also returns whether there were more. Only gzip and deflate are decoded."""
     unpack = zlib.decompressobj(wbits=47) if encoding in ("gzip", "x-gzip", "deflate") else None
     content = bytearray()
     async for chunk in stream:

@@ -1,4 +1,4 @@
-"""A tenant's defaults for a connector, which payloads override. Validated when they are set."""
+"""A tenant's defaults for a connector. They are validated when they are set, and payloads override them."""
 
 import time
 from typing import Any, Final, Literal, TypeVar
@@ -23,7 +23,7 @@ class HttpSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     redirects: int = 5
     preview: int = 65_536
     hosts: list[str] | None = None
-    """Restricts the hosts that the operator allows to these."""
+    """Only these of the hosts that the operator allows. None: no restriction."""
 
 
 class WebhookSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -43,7 +43,7 @@ S = TypeVar("S", HttpSettings, WebhookSettings, ReportSettings)
 
 
 def check_settings(type_: str, settings: Any) -> str:
-    """The settings as JSON text, validated. Secrets must be references: values would be stored."""
+    """Validate the settings and return them as JSON text. Secrets must be references, because the settings are stored."""
     if type_ not in _OF:
         raise InvalidEndpoint(f"connector must be one of {', '.join(TYPES)}, got {type_!r}")
     try:
@@ -56,7 +56,7 @@ def check_settings(type_: str, settings: Any) -> str:
         for name, value in found.headers.items():
             if names_secret(name) and not REFERENCE.search(value):
                 raise InvalidEndpoint(
-                    f"header {name}: use a reference, {{{{secret.NAME}}}}, because a secret's value would be stored"
+                    f"header {name} must be a reference such as {{{{secret.NAME}}}}, because settings are stored"
                 )
     if isinstance(found, HttpSettings):
         if not (0 <= found.redirects <= 10 and 0 <= found.preview <= 262_144):
@@ -66,12 +66,12 @@ def check_settings(type_: str, settings: Any) -> str:
         except InvalidDefinition as error:
             raise InvalidEndpoint(str(error)) from None
     if isinstance(found, ReportSettings) and not 0 < found.days <= 90:
-        raise InvalidEndpoint("a report must cover at most 90 days")
+        raise InvalidEndpoint("days must be more than 0 and at most 90")
     return msgspec.json.encode(settings).decode()
 
 
 class Configurations:
-    """The tenants' defaults, reloaded after a few seconds."""
+    """The tenants' defaults, cached for 5 seconds."""
 
     def __init__(self) -> None:
         self._known: dict[UUID, tuple[float, dict[str, str]]] = {}
@@ -97,7 +97,7 @@ class Configurations:
 
 
 def _read(text: str, kind: type[S]) -> S:
-    """Settings that were written with SQL were not validated."""
+    """Decode settings. They are validated again, because they may have been written with SQL."""
     try:
         check_settings(_NAMES[kind], msgspec.json.decode(text))
         return msgspec.json.decode(text, type=kind)

@@ -1,4 +1,4 @@
-"""Checks of a webhook endpoint before anything is sent: its URL and its keys."""
+"""The URL check and the signing keys of webhook endpoints."""
 
 from plait.connectors.exchange import policy_of
 from plait.connectors.signing import MASTER, key_of, masters
@@ -10,8 +10,8 @@ from plait.store.endpoints import EndpointRow
 
 
 def check_url(url: str, settings: Settings) -> None:
-    """Check the URL against this process's settings, as far as possible without resolving the name. Each delivery is checked against the
-    worker's settings and the resolved addresses."""
+    """Check the URL against this process's settings, without resolving the name. Each delivery is checked again, against the worker's
+    settings and the resolved addresses."""
     try:
         policy_of(settings, settings.connector_webhook_hosts).check_url(parse(url))
     except Refused as error:

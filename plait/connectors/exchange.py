@@ -1,4 +1,4 @@
-"""Shared by all connectors: HTTP clients and their policies, circuit breaker, secrets, defaults, and the job's outcome for each response."""
+"""Shared by all connectors: HTTP clients and their policies, the circuit breaker, secrets, defaults, and the mapping from responses to outcomes."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -41,7 +41,8 @@ class Exchange:
         return await self._app.store()
 
     async def send(self, client: Client, request: Request, job: Current) -> Answer:
-        """Send one request of a job. Raises temporary and permanent errors; the caller handles 4xx and 3xx responses."""
+        """Send one request of a job. Raises an error if the request is not allowed, or if a retry may succeed: no response, 5xx, 408, 425 and 429.
+        The caller handles other responses."""
         store = await self.store()
         origin = _origin(request.url)
         try:
@@ -79,7 +80,7 @@ class _Filling:
 
 
 def policy_of(settings: Settings, hosts: str) -> Policy:
-    """The operator's network policy; an invalid setting is an error before anything runs."""
+    """Build the operator's network policy. Raises an error for an invalid setting."""
     schemes = frozenset(filter(None, (part.strip().lower() for part in settings.connector_schemes.split(","))))
     if not schemes or not schemes <= {"http", "https"}:
         raise InvalidDefinition(
@@ -106,7 +107,7 @@ def policy_of(settings: Settings, hosts: str) -> Policy:
 
 
 def retry_after(answer: Answer) -> float | None:
-    """The delay that the server requests; a date is compared with the server's own clock in the response."""
+    """The delay that the server requests. A date is compared with the response's Date header."""
     text = answer.header("retry-after")
     if text is None:
         return None

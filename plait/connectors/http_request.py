@@ -1,4 +1,4 @@
-"""`connector.http.request`: a request to another server as a job. The response, truncated and redacted, is the job's result."""
+"""`connector.http.request`: send a request to another server as a job. The response, truncated and redacted, is the job's result."""
 
 import asyncio
 import base64
@@ -42,7 +42,7 @@ def handler(exchange: Exchange) -> Callable[..., Any]:
         redirects: int | None = None,
         preview: int | None = None,
     ) -> dict[str, Any]:
-        """Send a request to another server. Transport errors, 5xx and 429 are retried, with Retry-After; other 4xx fail the job."""
+        """Send a request to another server. Transport errors, 5xx, 408, 425 and 429 are retried, after the delay in Retry-After. Other 4xx responses fail the job."""
         job = current()
         set_ = await exchange.configurations.http(await exchange.store(), job.tenant_id)
         given = _headers(set_.headers, headers or {})
@@ -75,7 +75,7 @@ def handler(exchange: Exchange) -> Callable[..., Any]:
 
 
 def _headers(*given: dict[str, str]) -> dict[str, str]:
-    """Merge headers by lower-case name; later ones take precedence."""
+    """Merge headers by lower-case name. Later headers take precedence."""
     return {name.lower(): value for headers in given for name, value in headers.items()}
 
 
@@ -87,7 +87,7 @@ def _with_query(url: str, query: dict[str, str] | None) -> str:
 
 
 def shown(answer: Answer) -> dict[str, Any]:
-    """A response as a result."""
+    """Convert a response to the job's result."""
     found: dict[str, Any] = {
         "status": answer.status,
         "url": hide(answer.url),

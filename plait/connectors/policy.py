@@ -13,12 +13,12 @@ from plait.model.errors import InvalidDefinition
 _NAME: Final = re.compile(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?")
 
 _INTERNAL_NAMES: Final = ("localhost", "local", "internal", "localdomain", "home.arpa", "lan", "intranet", "corp")
-"""Names that do not exist on the public internet. In addition, addresses are checked."""
+"""Names that do not exist on the public internet. Resolved addresses are checked too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """Hosts by name (`api.example.com`), by subdomain (`*.example.com`), by network (`10.0.0.0/8`); `*` is any."""
+    """Hosts by name (`api.example.com`), by subdomain (`*.example.com`), or by network (`10.0.0.0/8`). `*` matches any host."""
 
     any: bool = False
     names: frozenset[str] = frozenset()
@@ -70,7 +70,7 @@ class Policy:
     schemes: frozenset[str] = frozenset({"https"})
 
     def check_url(self, url: Url) -> None:
-        """All checks that need no name resolution."""
+        """Run all checks that need no name resolution."""
         if url.scheme not in self.schemes:
             raise Refused(f"{url.scheme} is not allowed: use https, or set PLAIT_CONNECTOR_SCHEMES")
         if url.port not in self.ports:
@@ -84,7 +84,7 @@ class Policy:
         elif not self._named(url) and (
             "." not in url.host or url.host.endswith(_DOTTED) or url.host in _INTERNAL_NAMES
         ):
-            raise Refused(f"{url.host} is a name of an internal host")
+            raise Refused(f"{url.host} is the name of an internal host")
 
     def check_address(self, url: Url, address: Address) -> None:
         if self.deny.has_address(address):

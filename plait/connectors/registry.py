@@ -1,4 +1,4 @@
-"""The connectors that an app's workers run. Disabled by default, because such a worker sends requests for everyone who may enqueue."""
+"""The connectors that an app's workers run. Disabled by default, because a worker with connectors sends requests for anyone who may enqueue jobs."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,8 +26,8 @@ _HANDLERS: Final[dict[Type, tuple[str, Callable[[Exchange], Callable[..., Any]],
 
 
 def install(app: Plait, *types: Type, resolve: Resolve | None = None) -> list[Job[..., Any]]:
-    """Enable connectors for an app's workers: the given ones, otherwise those in its settings (PLAIT_CONNECTORS). Only the settings determine which
-    hosts they may connect to. `resolve`: a resolver instead of the system's."""
+    """Enable connectors for an app's workers: `types`, or the types in its settings (PLAIT_CONNECTORS). Only the settings determine which hosts
+    they may connect to. `resolve`: replaces the system's resolver."""
     wanted = types or types_in(app.settings.connectors)
     exchange = Exchange(app, resolve=resolve) if wanted else None
     jobs = []
@@ -44,7 +44,7 @@ def install(app: Plait, *types: Type, resolve: Resolve | None = None) -> list[Jo
 
 
 def types_in(text: str) -> tuple[Type, ...]:
-    """Parse `http, webhook`, `all`, or nothing."""
+    """Parse a list of types such as `http, webhook`, `all`, or an empty text."""
     named = [part.strip() for part in text.split(",") if part.strip()]
     if named == ["all"]:
         return TYPES

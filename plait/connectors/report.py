@@ -1,4 +1,4 @@
-"""`connector.report.generate`: a report about the job's own tenant, as JSON, CSV or HTML. Its numbers come from counts and limited queries (T113)."""
+"""`connector.report.generate`: generate a report about the job's own tenant, as JSON, CSV or HTML. The numbers come from counts and limited queries (T113)."""
 
 import asyncio
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def handler(exchange: Exchange) -> Callable[..., Any]:
         set_ = await exchange.configurations.report(store, job.tenant_id)
         span = set_.days if days is None else days
         if not 0 < span <= MOST_DAYS:
-            raise PermanentError(f"a report must cover at most {MOST_DAYS:g} days")
+            raise PermanentError(f"days must be more than 0 and at most {MOST_DAYS:g}, got {span:g}")
         if end is not None and end.tzinfo is None:
             raise PermanentError("`end` must have a time zone, such as 2026-01-31T00:00:00Z")
         until = end or await store.health.now()
@@ -85,7 +85,7 @@ async def _jobs(store: Store, job: Current, start: datetime, end: datetime) -> R
         totals=totals,
         tables=[Table("By definition", rows), Table("Over time", history)],
         charts=[
-            Chart("Jobs that ended, over time", [(row["at"], _ended(row)) for row in history]),
+            Chart("Finished jobs over time", [(row["at"], _ended(row)) for row in history]),
             Chart("Jobs by definition", [(row["definition"], row["jobs"]) for row in rows[:20]]),
         ],
         notes=notes,
@@ -155,7 +155,7 @@ async def _workflow(store: Store, job: Current, root: UUID, now: datetime) -> Re
         },
         tables=[Table("By definition", list(kinds.values())), Table("Jobs", rows)],
         charts=[Chart("Slowest jobs, in seconds", [(node.definition, round(node.own_s or 0, 3)) for node in slowest])],
-        notes=[f"Only {NODES:,} of its jobs are shown."] if len(nodes) >= NODES else [],
+        notes=[f"Only the first {NODES:,} jobs of the workflow are shown."] if len(nodes) >= NODES else [],
     )
 
 
@@ -168,7 +168,7 @@ def _ended(row: dict[str, Any]) -> int:
 
 
 def _step(span: timedelta) -> timedelta:
-    """A step for about a hundred points."""
+    """Choose a step that yields at most 150 points."""
     for minutes in (1, 5, 15, 60, 360):
         if span <= timedelta(minutes=minutes * 150):
             return timedelta(minutes=minutes)

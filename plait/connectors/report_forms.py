@@ -1,4 +1,4 @@
-"""A report as JSON, CSV and HTML. Its contents come from jobs and stay text: no formulas in CSV, no markup in HTML (S20)."""
+"""Render a report as JSON, CSV or HTML. Text from jobs stays text: it cannot become a formula in CSV or markup in HTML (S20)."""
 
 import csv
 import io
@@ -27,7 +27,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Points over time if they have times, otherwise a bar for each name."""
+    """A chart over time if the points have times, otherwise a bar for each name."""
 
     title: str
     points: list[tuple[Any, float]]
@@ -79,7 +79,7 @@ def as_csv(report: Report) -> str:
 
 
 def cell(value: Any) -> Any:
-    """A CSV value. Text that a spreadsheet would parse as a formula is marked as text; numbers stay numbers."""
+    """Convert a value for CSV. Text that a spreadsheet would parse as a formula is prefixed with an apostrophe. Numbers stay numbers."""
     value = plain(value)
     if not isinstance(value, str):
         return "" if value is None else value
@@ -138,7 +138,7 @@ def _bars(chart: Chart, most: float) -> Markup:
 
 
 def plain(value: Any) -> Any:
-    """A value in JSON's types."""
+    """Convert a value to a JSON type."""
     return value.isoformat() if isinstance(value, datetime) else value
 
 

@@ -1,7 +1,7 @@
-"""Secrets in requests: `{{secret.NAME}}` in a header or a body is replaced by a secret of the worker.
+"""Secrets in requests: `{{secret.NAME}}` in a header or a body is replaced with a secret of the worker.
 
-The payload contains only its name. The operator decides which secret may be sent to which host, and for which tenant (PLAIT_CONNECTOR_SECRETS).
-Otherwise everyone who can enqueue a job could send any secret to their own server.
+The payload contains only the secret's name. The operator decides which secret may be sent to which host, and for which tenant (PLAIT_CONNECTOR_SECRETS).
+Otherwise anyone who can enqueue a job could send any secret to their own server.
 """
 
 import json
@@ -23,7 +23,7 @@ _GRANT: Final = re.compile(r"([A-Z][A-Z0-9_]{0,99})(?:@([a-z0-9][a-z0-9_-]*))?:(
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The hosts that one secret may be sent to, for one tenant (by slug) or for all."""
+    """The hosts that one secret may be sent to, for one tenant (by slug) or for all tenants."""
 
     name: str
     tenant: str | None
@@ -48,11 +48,11 @@ class Secrets:
         self._directory = directory
 
     async def fill(self, store: Store, tenant_id: UUID, url: Url, text: str, *, in_json: bool) -> str:
-        """The text with its references replaced. Inserted values are not rendered again."""
+        """Replace the references in a text. Inserted values are not rendered again."""
         values: dict[str, str] = {}
         for name in set(REFERENCE.findall(text)):
             if not await self._may_go(store, tenant_id, url, name):
-                raise Refused(f"the secret {name} must not be sent to {url.host}: allow it in PLAIT_CONNECTOR_SECRETS")
+                raise Refused(f"the secret {name} may not be sent to {url.host}: allow it in PLAIT_CONNECTOR_SECRETS")
             value = read_secret(name, self._directory)
             values[name] = json.dumps(value)[1:-1] if in_json else value
         return REFERENCE.sub(lambda found: values[found[1]], text) if values else text

@@ -1,7 +1,7 @@
-"""Signatures of webhooks: Standard Webhooks 1.0.0, by its own library, or `sha256=…` over the body, for receivers that expect this form.
+"""Webhook signatures: Standard Webhooks 1.0.0, with its reference library, or `sha256=…` or `sha512=…` over the body.
 
-Keys are not stored: each is derived from the operator's secret (PLAIT_SECRET_WEBHOOKS), the endpoint and the version of its key. Therefore each
-version has a different key, and someone who can read the database cannot sign.
+Keys are not stored. Each key is derived from the operator's secret (PLAIT_SECRET_WEBHOOKS), the endpoint and the version of the key. So each
+version has a different key, and read access to the database is not enough to sign messages.
 """
 
 import base64
@@ -18,12 +18,12 @@ from plait.model import redaction
 from plait.runtime.secrets import SecretMissing
 
 MASTER: Final = "WEBHOOKS"
-"""The secret's name."""
+"""The name of the operator's secret."""
 SHORTEST: Final = 24
 
 
 def masters(secret: str) -> list[str]:
-    """One secret, or several separated by white space, newest first. All of them sign until the old ones are removed."""
+    """Split the operator's secret, which may be several secrets separated by white space, newest first. Messages are signed with all of them."""
     found = secret.split()
     if not found or min(map(len, found)) < SHORTEST:
         raise SecretMissing(
@@ -34,7 +34,7 @@ def masters(secret: str) -> list[str]:
 
 
 def key_of(master: str, tenant_id: UUID, endpoint_id: UUID, version: int) -> str:
-    """An endpoint's key in the form for receivers: `whsec_…`."""
+    """An endpoint's key, in the format that receivers use: `whsec_…`."""
     said = f"plait webhook {tenant_id} {endpoint_id} {version}"
     key = base64.b64encode(hmac.digest(master.encode(), said.encode(), "sha256")).decode()
     redaction.learn([key])
@@ -42,7 +42,7 @@ def key_of(master: str, tenant_id: UUID, endpoint_id: UUID, version: int) -> str
 
 
 def signed(form: str, keys: Sequence[str], message_id: str, at: datetime, body: str) -> dict[str, str]:
-    """The signature headers of a message: one signature for each key, so that a key can be rotated while both are valid."""
+    """The signature headers of a message: one signature for each key, so that receivers can verify with either key during a rotation."""
     headers = {"webhook-id": message_id, "webhook-timestamp": str(int(at.timestamp()))}
     if form == "standard":
         return {**headers, "webhook-signature": " ".join(Webhook(key).sign(message_id, at, body) for key in keys)}

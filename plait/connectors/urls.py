@@ -1,7 +1,7 @@
-"""URLs, parsed strictly and once. Requests are built from the parts found here, so that no second parser can interpret them differently.
+"""URLs, parsed strictly and once. Requests are built from the parsed parts, so that no second parser can interpret the URL differently.
 
-Only unambiguous URLs are accepted: no credentials, no backslash, no control character, no number that some resolvers parse as an address
-(`127.1`, `0x7f.1`, `2130706433`, `0177.0.0.1`), no scope of an IPv6 address.
+Only unambiguous URLs are accepted: no credentials, backslashes or control characters, no numbers that some resolvers parse as an address
+(`127.1`, `0x7f.1`, `2130706433`, `0177.0.0.1`), and no IPv6 scopes.
 """
 
 import contextlib
@@ -27,19 +27,19 @@ _PRINTABLE: Final = "".join(map(chr, range(0x21, 0x7F)))
 
 
 class Refused(PlaitError):
-    """The request was not sent: the network policy does not allow it."""
+    """The request was not sent, because it is not valid or the network policy does not allow it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Url:
-    """`host` is a name in lower case, or an address in its usual form; `target` is the path and the query."""
+    """`host` is a name in lower case, or an address in its canonical form; `target` is the path and the query."""
 
     scheme: str
     host: str
     port: int
     target: str
     address: Address | None
-    """The address, if the host is one."""
+    """The host's address, if the host is an IP address."""
 
     @property
     def origin(self) -> str:
@@ -65,7 +65,7 @@ class Url:
 
 
 def parse(text: str) -> Url:
-    """Parse a URL; `Refused` if it is not a plain http or https URL."""
+    """Parse a URL. Raises `Refused` if it is not a plain http or https URL."""
     if len(text) > MOST:
         raise Refused(f"a URL must have at most {MOST:,} characters")
     if any(ord(char) <= 0x20 or 0x7F <= ord(char) <= 0x9F for char in text) or "\\" in text:
@@ -90,9 +90,10 @@ def parse(text: str) -> Url:
 
 
 def follow(url: Url, location: str) -> Url:
-    """The target of a redirect."""
+    """The URL that a redirect points to."""
     with contextlib.suppress(UnicodeError):
-        location = location.encode("latin-1").decode()  # it arrived as bytes, which are UTF-8 if they are not ASCII
+        # Headers are decoded as Latin-1, but a location that is not ASCII is usually UTF-8.
+        location = location.encode("latin-1").decode()
     try:
         return parse(urljoin(str(url), location.strip(" \t")))
     except ValueError as error:
@@ -120,11 +121,12 @@ def _host(text: str) -> tuple[str, Address | None]:
             idna.decode(host)
         except (idna.IDNAError, UnicodeError) as error:
             raise Refused(f"{shown(text[:80])} is not a valid host name: {error}") from None
-    if labels[-1][0].isdigit():  # no top-level domain begins with a digit, but every form of an address does
+    # No top-level domain begins with a digit, but the last part of every form of an IPv4 address does.
+    if labels[-1][0].isdigit():
         try:
             address4 = IPv4Address(host)
         except AddressValueError:
-            raise Refused(f"{shown(text[:80])} is neither a host name nor an address of four numbers") from None
+            raise Refused(f"{shown(text[:80])} is neither a host name nor a dotted IPv4 address") from None
         if text.endswith("."):
             raise Refused("an address must not end with a dot")
         return str(address4), address4

@@ -1,4 +1,4 @@
-"""`connector.webhook.deliver`: a signed message to an endpoint that the tenant has registered. The payload names the endpoint and never a URL, so
+"""`connector.webhook.deliver`: deliver a signed message to an endpoint that the tenant has registered. The payload names the endpoint, never a URL, so
 callers that enqueue cannot choose where the message is sent."""
 
 from collections.abc import Callable
@@ -28,7 +28,8 @@ def handler(exchange: Exchange) -> Callable[..., Any]:
         data: Any = None,
         timestamp: str | None = None,
     ) -> dict[str, Any]:
-        """Deliver a message. 2xx is a success, 410 disables the endpoint, other 4xx fail the job, and all other responses are retried."""
+        """Deliver a message. 2xx is a success, 410 disables the endpoint, other 4xx except 408, 425 and 429 fail the job, and all other responses are
+        retried."""
         job = current()
         row = await _endpoint(exchange, endpoint, job)
         if not row.enabled:
@@ -83,5 +84,5 @@ async def _endpoint(exchange: Exchange, named: str, job: Current) -> EndpointRow
 
 
 def _asked_at(job: Current) -> str:
-    """When the job was enqueued, from its id. It is the same in every attempt, so the message is too."""
+    """When the job was enqueued, from its id. It is the same in every attempt, so the message does not change either."""
     return datetime.fromtimestamp((job.job_id.int >> 80) / 1000, UTC).isoformat()

@@ -1,6 +1,6 @@
-"""The only package that uses SQL: one thin method for each SQL function. It makes no decisions.
+"""The only package that sends SQL: one thin method for each SQL function. The SQL functions make all decisions.
 
-A `Store` is a pool of connections to one database and the functions on it, grouped by noun. Every method is one statement in autocommit
+A `Store` is a pool of connections to one database, with methods grouped by resource. Every method is one statement in autocommit
 mode, so that it works behind PgBouncer in transaction mode, and raises the errors of `plait.model.errors`.
 
     database.py, sockets.py  connections, statement timeouts, and the translation of SQLSTATEs into errors
@@ -9,7 +9,7 @@ mode, so that it works behind PgBouncer in transaction mode, and raises the erro
     migrate.py, migration_locks.py  migrations, and the locks that they take
     drift.py, connection_checks.py  checks of the schema and the connection, for `plait doctor`
 
-Every other module is named after its noun.
+Every other module is named after its resource.
 """
 
 from plait.store.approvals import Approvals
@@ -81,7 +81,7 @@ class Store:
         pooler: bool = False,
         statement_s: float = STATEMENT_S,
     ) -> "Store":
-        """Connect, and reject a schema that is too old or a role that is unsafe."""
+        """Connect. Rejects an incompatible schema and an unsafe role."""
         store = cls(
             Database(
                 url,
@@ -99,7 +99,7 @@ class Store:
         return store
 
     def auditing(self, entry: Entry) -> "Store":
-        """The same store, but each call also writes an audit log entry, in the same transaction as its change."""
+        """Return a store whose calls also write this audit log entry, in the same transaction as the change."""
         return Store(AuditedDatabase(self.database, entry))
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Approval links: each can send its job one signal. Only hashes of secrets are passed here, not the secrets."""
+"""Approval links: each link can send one signal to its job. This module receives only hashes of secrets."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -38,7 +38,7 @@ class Approvals:
         message: str,
         button: str,
     ) -> bool:
-        """False if the lease is lost."""
+        """Create a link. Returns False if the lease is lost."""
         sql = (
             "select plait.open_link(p_worker => $1, p_job => $2, p_attempt => $3, p_hash => $4, "
             "p_signal => $5, p_payload => $6::json, p_expires_s => $7, p_message => $8, p_button => $9)"

@@ -1,4 +1,4 @@
-"""Metadata of artifacts. Their bytes are in plait.runtime.object_storage."""
+"""Metadata of artifacts. plait.runtime.object_storage stores their content."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Artifacts:
         self._db = database
 
     async def register_artifact(self, job_id: UUID, kind: Kind, *, sha256: str, size: int, tenant_id: UUID) -> UUID:
-        """Register an artifact of this job before its bytes are stored; returns the id under which to store them."""
+        """Register an artifact of this job before its content is stored. Returns the id to store it under."""
         sql = "select plait.register_artifact($1, $2, $3, $4, $5)"
         return UUID(bytes=(await self._db.fetchval(sql, job_id, kind, sha256, size, tenant_id)).bytes)
 
@@ -46,6 +46,6 @@ class Artifacts:
         return ArtifactRow(**row) if row else None
 
     async def sweep_artifacts(self, removed: Sequence[UUID] = (), limit: int = 100) -> list[tuple[UUID, UUID]]:
-        """Delete the metadata of artifacts whose bytes were removed. Returns the id and tenant of the artifacts to remove next."""
+        """Delete the metadata of artifacts whose content was removed. Returns the id and tenant of each artifact to remove next."""
         rows = await self._db.fetch("select * from plait.sweep_artifacts($1, $2)", list(removed), limit)
         return [(row["id"], row["tenant_id"]) for row in rows]

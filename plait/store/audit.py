@@ -1,4 +1,4 @@
-"""The audit log. An entry is written by the same statement as its change, so neither exists without the other."""
+"""The audit log. An entry is written by the same statement as the change, so both are committed or neither is."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +15,7 @@ _RECORD: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One change, before it is made."""
+    """An audit log entry to write."""
 
     tenant_id: UUID | None
     """None: a change to the installation."""
@@ -66,7 +66,7 @@ class Audit:
 
 
 class AuditedDatabase(Database):
-    """The same database, but every statement also writes an audit log entry, in the same transaction."""
+    """A database whose statements also write an audit log entry, in the same transaction."""
 
     def __init__(self, database: Database, entry: Entry) -> None:
         self._database = database
@@ -86,11 +86,11 @@ class AuditedDatabase(Database):
         return await self._database.fetchval(_recorded(sql, len(args)), *args, *_values(self._entry), timeout=timeout)
 
     def transaction(self) -> NoReturn:
-        raise TypeError("an audited change must be one statement, not a transaction of several")
+        raise TypeError("an audited change must be one statement, got a transaction")
 
 
 def _recorded(sql: str, arguments: int) -> str:
-    """The statement and its entry as one statement. If the original statement returns no row, this one returns a row of nulls."""
+    """Combine the statement and its entry into one statement. If the original statement returns no rows, the result is one row of nulls."""
     return (
         f"with done as materialized ({sql}), recorded as materialized (select {_record(arguments + 1)})"
         " select done.* from recorded left join done on true"

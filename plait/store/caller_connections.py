@@ -1,8 +1,8 @@
-"""Enqueue and emit on the caller's connection, in its own transaction: asyncpg, psycopg, SQLAlchemy, Django.
+"""Enqueue, emit and signal on the caller's connection, in the caller's transaction: asyncpg, psycopg, SQLAlchemy, Django.
 
-A job enqueued this way exists once the transaction commits, and never exists if it rolls back. The caller needs only the role plait_client
-(`plait migrate --grant-client ROLE`): one statement on that connection does everything, including the lookup of the tenant's name. No driver
-is imported before one of its connections is used: a connection is recognised by the name of its class.
+A job enqueued this way exists only if the transaction commits. The caller needs only the role plait_client
+(`plait migrate --grant-client ROLE`): one statement on that connection enqueues the jobs and looks up the tenant. Connections are
+recognised by the name of their class, so no driver is imported until one of its connections is used.
 """
 
 import re
@@ -36,7 +36,7 @@ _KINDS: Final[dict[tuple[str, str], Kind]] = {
     ("django", "ConnectionProxy"): "django",
 }
 
-# All jobs of a call belong to one tenant. Its name is looked up in the caller's transaction, which may have just created it.
+# All jobs of a call belong to one tenant. It is looked up in the caller's transaction, which may have just created it.
 _TENANT: Final = f"${place_of('tenant_id') + 1}"
 _ENQUEUE: Final = (
     f"with tenant as materialized (select case when {_TENANT}::text is null then {OWN_TENANT} "
@@ -46,19 +46,19 @@ _ENQUEUE: Final = (
 )
 
 _FOREIGN_SCHEMA: Final = {"3F000", "42P01", "42883"}
-"""Undefined schema, table or function. For the schema `plait` this means that the database was never migrated, or is too old."""
+"""Undefined schema, table or function. If the message names plait, the database was never migrated or its schema is too old."""
 
 
 @dataclass(frozen=True, slots=True)
 class Enqueued:
-    """The tenant of the jobs, and which of them were not created because an existing job has their key."""
+    """The tenant of the jobs. `existing` maps each job that was not created to the existing job with the same key."""
 
     tenant_id: UUID
     existing: dict[UUID, UUID]
 
 
 def is_async(conn: Any) -> bool:
-    """Whether the connection is async; raises an error for an unknown type."""
+    """Whether the connection is async. Raises an error for an unknown type."""
     return _kind(conn) in ("asyncpg", "psycopg_async", "sqlalchemy_async")
 
 
@@ -71,7 +71,7 @@ def enqueue_sync_on(conn: Any, jobs: Sequence[NewJob], *, tenant: str | None) ->
 
 
 async def emit_async_on(conn: Any, *arguments: str | None) -> UUID:
-    """Emit an event in the caller's transaction, with the arguments of `EMIT`; returns its id as text."""
+    """Emit an event in the caller's transaction, with the arguments of `EMIT`. Returns the event's id."""
     [[event_id]] = await _fetch_async(conn, EMIT, list(arguments))
     return _uuid(event_id)
 
@@ -82,7 +82,7 @@ def emit_sync_on(conn: Any, *arguments: str | None) -> UUID:
 
 
 async def signal_async_on(conn: Any, *arguments: str | None) -> str:
-    """Signal a job in the caller's transaction, with the arguments of `SIGNAL`; returns its status."""
+    """Signal a job in the caller's transaction, with the arguments of `SIGNAL`. Returns the job's status."""
     [[status]] = await _fetch_async(conn, SIGNAL, list(arguments))
     return str(status)
 
@@ -93,7 +93,7 @@ def signal_sync_on(conn: Any, *arguments: str | None) -> str:
 
 
 async def start_async_on(conn: Any, arguments: list[Any]) -> tuple[UUID, UUID]:
-    """`SIGNAL_OR_START` in the caller's transaction: returns the job and its tenant."""
+    """Run `SIGNAL_OR_START` in the caller's transaction. Returns the ids of the job and its tenant."""
     [[job_id, _, tenant_id]] = await _fetch_async(conn, SIGNAL_OR_START, arguments)
     return _uuid(job_id), _uuid(tenant_id)
 
@@ -156,7 +156,7 @@ def _kind(conn: Any) -> Kind:
 
 
 def _arguments(jobs: Sequence[NewJob], tenant: str | None) -> list[Any]:
-    """Ids as text, which every driver can send; the statement casts them."""
+    """The arguments of `_ENQUEUE`. Ids are text, which every driver can send; the statement casts them."""
     arguments = enqueue_arguments(jobs, in_transaction=True)
     arguments[place_of("id")] = [str(job.id) for job in jobs]
     arguments[place_of("tenant_id")] = tenant
@@ -167,7 +167,7 @@ def _by_name(arguments: list[Any]) -> dict[str, Any]:
     return {f"p{number}": value for number, value in enumerate(arguments, 1)}
 
 
-# These drivers have no numbered placeholders: each placeholder is one value.
+# psycopg, Django and SQLAlchemy have no numbered placeholders, so named placeholders are used.
 @cache
 def _pyformat(sql: str) -> str:
     return re.sub(r"\$(\d+)", r"%(p\1)s", sql)
@@ -188,12 +188,12 @@ def _enqueued(rows: Sequence[Any]) -> Enqueued:
 
 
 def _uuid(value: Any) -> UUID:
-    return UUID(str(value))  # a driver's own type, or text, depending on the caller
+    return UUID(str(value))  # the driver's own type, or text
 
 
 def _raise_ours(error: BaseException) -> None:
-    """Raise plait's error for the SQLSTATE of any driver's error, however it is wrapped. Other errors are left unchanged: the caller's code
-    knows its driver's errors."""
+    """Raise plait's error for the SQLSTATE of a driver's error, even if it is wrapped. Other errors are not changed, because the caller's code
+    may handle its driver's errors."""
     seen: BaseException | None = error
     while seen is not None:
         state = getattr(seen, "sqlstate", None) or getattr(seen, "pgcode", None)

@@ -12,7 +12,7 @@ from plait.store.database import Database
 @dataclass(frozen=True, slots=True)
 class Change:
     kind: Literal["job", "fan_out", "log", "more"]
-    """`more`: there are too many changes to list each one."""
+    """`more`: there are too many changes to list."""
     tenant_id: UUID | None
     id: UUID | None
     detail: str
@@ -23,7 +23,7 @@ class Changes:
         self._db = database
 
     async def changes(self, tenants: Sequence[UUID] | None, since: datetime, *, limit: int = 2000) -> list[Change]:
-        """The changes to these tenants' jobs since that time; None stands for all tenants."""
+        """List the changes to jobs of these tenants since `since`. `tenants` None: all tenants."""
         wanted = None if tenants is None else list(tenants)
         rows = await self._db.fetch("select * from plait.changes($1, $2, $3)", wanted, since, limit)
         return [Change(row["kind"], row["tenant_id"], row["id"], row["detail"]) for row in rows]

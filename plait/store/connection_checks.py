@@ -25,13 +25,13 @@ _UNPREPARED: Final = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pooling:
     transaction: bool
-    """Whether two clients share one session of the server, which means that there is a pooler in transaction mode."""
+    """Whether two clients share one server session, as behind a pooler in transaction mode."""
     prepared: bool
-    """Whether prepared statements survive until they are executed."""
+    """Whether a prepared statement can still be executed later."""
 
 
 async def hears_notifications(database: Database, listening: Database) -> bool:
-    """Whether a notification that is sent on one connection arrives on the other, as for a worker (T108)."""
+    """Whether a notification that is sent on one connection arrives on another connection, as workers require (T108)."""
     heard = asyncio.Event()
     try:
         ear = await listening.connect()
@@ -58,7 +58,7 @@ async def hears_notifications(database: Database, listening: Database) -> bool:
 
 
 async def pooling(database: Database) -> Pooling:
-    """Query alternately as two connected clients. Only behind a pooler do they have the same session."""
+    """Send queries on two connections alternately. They share a session only behind a pooler."""
     first, second = await database.connect(), await database.connect()
     try:
         seen: dict[int, set[int]] = {}
@@ -73,7 +73,7 @@ async def pooling(database: Database) -> Pooling:
 
 
 async def _keeps_prepared(first: asyncpg.Connection, second: asyncpg.Connection) -> bool:
-    """Prepare a statement, keep its session busy, and execute it, so that a pooler sends it to another session."""
+    """Prepare a statement, then execute it while another client keeps its session busy, so that a pooler uses another session."""
     try:
         async with asyncio.timeout(ANSWER_S):
             await first.fetchval("select $1::int + 1", 1)
@@ -83,13 +83,13 @@ async def _keeps_prepared(first: asyncpg.Connection, second: asyncpg.Connection)
     except _UNPREPARED:
         return False
     except TimeoutError:
-        pass  # there is no other session
+        pass  # the pooler has no other session
     return True
 
 
 async def _pid(connection: asyncpg.Connection) -> int:
-    """Uses the simple protocol, which prepares nothing."""
-    # Works behind every pooler. The answer is returned as an error, since this protocol call returns no rows.
+    """The pid of the server session, read with the simple protocol, which prepares nothing."""
+    # This works behind every pooler. `execute` returns no rows, so the pid is returned as an error.
     try:
         await connection.execute(
             "do $$ begin raise exception using errcode = 'PL999', message = pg_backend_pid(); end $$"

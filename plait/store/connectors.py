@@ -1,4 +1,4 @@
-"""Database functions for connectors: a tenant's defaults, circuit breakers, and the numbers of reports."""
+"""Database functions for connectors: a tenant's defaults, circuit breakers, and the data of reports."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,13 +20,13 @@ class ConnectorRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """Whether the circuit breaker admits a request now. If not: the seconds until it does, and how long the server has failed."""
+    """Whether the circuit breaker admits a request now. If not, `wait_s` is the time until it does, and `open_s` how long the server has failed."""
 
     admitted: bool
     wait_s: float = 0
     open_s: float = 0
     well: bool = True
-    """No failure is recorded."""
+    """Whether no failure is recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ class Connectors:
         tenant_id: UUID | None = None,
         by: str | None = None,
     ) -> None:
-        """`settings`: JSON text; None removes them."""
+        """Set the defaults of a connector. `settings`: JSON text; None removes the defaults."""
         await self._db.fetchval(
             "select plait.set_connector($1, $2::text::json, $3, $4)", type_, settings, tenant_id, by
         )

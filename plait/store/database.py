@@ -1,12 +1,12 @@
 """Connections to one database, and the translation of its errors.
 
-There is no session state: a statement may run on any connection, even behind a pooler. The only exception is `listen`, which has its own
+There is no session state: a statement may run on any connection, even behind a pooler. The only exception is LISTEN, which has its own
 connection.
 
-Every wait has a limit: for a free connection, for a new one, and for each statement. A connection whose statement was not answered in time is
-terminated, and so are the idle ones, which may be dead too: when a host loses power or a NAT entry is dropped, no socket is closed. Only a
-user's code on a connection that was lent to it has no limit. One timer watches all statements of a pool, because a timer for each would add a
-sixth to the cost of a small statement.
+Every wait has a limit: for a free connection, for a new connection, and for each statement. If the database does not respond to a statement in
+time, its connection is terminated. All idle connections are terminated too, because they may be dead: when a host loses power or a NAT entry is
+dropped, no socket is closed. Only a user's code on a connection that was lent to it has no limit. One timer watches all statements of a pool,
+because one timer per statement would make a small statement about 17% slower.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from plait.runtime.outage import Outage
 from plait.store.sockets import CONNECT_S, open_connection
 
 Row = Any
-"""An asyncpg record; each method of the store turns it into a type of its own."""
+"""An asyncpg record. The store's methods convert it to a dataclass or struct."""
 
 STATEMENT_S: Final = 10.0
 """The default timeout of a statement."""
@@ -42,7 +42,7 @@ TRANSACTION_S: Final = 600.0
 FREE_S: Final = 30.0
 """The maximum wait for a free connection."""
 LENT_S: Final = 600.0
-"""The same for a connection that is lent to a user's code."""
+"""The maximum wait for a connection that is lent to a user's code."""
 IDLE_S: Final = 300.0
 """An idle connection is closed after this time."""
 CLOSE_S: Final = 5.0
@@ -52,7 +52,7 @@ UNREACHABLE: Final = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # raised by asyncpg when a connection ends during its own bookkeeping
+    asyncpg.InternalClientError,  # raised by asyncpg when a connection ends during its internal bookkeeping
     asyncpg.PostgresConnectionError,
     asyncpg.CannotConnectNowError,
     asyncpg.TooManyConnectionsError,
@@ -64,7 +64,7 @@ _UNAVAILABLE: Final = (
     asyncpg.InsufficientResourcesError,
     asyncpg.PostgresSystemError,
 )
-"""The server answers but cannot execute the statement now: it is read-only during a switchover, or has a full disk or no memory."""
+"""The server responds but cannot execute the statement now: it is read-only during a switchover, or out of disk space or memory."""
 _REFUSED: Final = (
     asyncpg.InvalidPasswordError,
     asyncpg.InvalidAuthorizationSpecificationError,
@@ -78,13 +78,13 @@ _SCHEMA_MISSING: Final = (
 
 
 def translate(error: BaseException, *, statement_s: float | None = None) -> BaseException:
-    """plait's error for a driver's error, or the error itself."""
+    """Translate a driver's error into plait's error. Other errors are returned unchanged."""
     if isinstance(error, PlaitError):
         return error
     if isinstance(error, _REFUSED):
         return DatabaseUnreachable(f"the database refused the connection: {error}")
     if isinstance(error, asyncpg.InterfaceError) and isinstance(error, ValueError):
-        return DatabaseError(f"the value is out of range: {error}")  # rejected by the driver: never sent
+        return DatabaseError(f"the value is out of range: {error}")  # rejected by the driver before sending
     if isinstance(error, TimeoutError):
         within = "in time" if statement_s is None else f"within {statement_s:g} s"
         return NoAnswer(f"the database cannot be reached: no answer {within}")
@@ -93,7 +93,7 @@ def translate(error: BaseException, *, statement_s: float | None = None) -> Base
     if isinstance(error, UNREACHABLE):
         return DatabaseUnreachable(f"the database cannot be reached: {error or type(error).__name__}")
     if isinstance(error, _UNAVAILABLE):
-        return DatabaseUnreachable(f"the database cannot do that now: {error}")
+        return DatabaseUnreachable(f"the database cannot execute the statement now: {error}")
     if isinstance(error, _SCHEMA_MISSING) and "plait" in str(error):
         return SchemaOutdated(f"{error}. Run `plait migrate`.")
     ours = BY_SQLSTATE.get(getattr(error, "sqlstate", None) or "")
@@ -105,18 +105,18 @@ def translate(error: BaseException, *, statement_s: float | None = None) -> Base
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether the same statement may succeed a little later: deadlocks, lock timeouts, a server that is out of resources."""
+    """Whether a retry may succeed: after a deadlock, a lock timeout, or on a server that is out of resources."""
     return isinstance(error, DatabaseUnreachable) or _sqlstate(error)[:2] in ("08", "25", "40", "53", "55", "57", "58")
 
 
 def is_own_fault(error: BaseException) -> bool:
-    """Whether the data that was sent is the cause, and no retry can succeed: the database cannot store it. Any other error may be temporary. A
-    unique violation (23505) may be a race within plait: retry once to be sure."""
+    """Whether the database cannot store the data that was sent, so that no retry can succeed. Any other error may be temporary. A unique
+    violation (23505) may be a race within plait: retry it once."""
     return type(error) is DatabaseError or _sqlstate(error)[:2] in ("22", "23", "54") or isinstance(error, InvalidJob)
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Whether the server rejects this login or database. At the start the cause is a wrong setting, later perhaps a changed password."""
+    """Whether the server rejects this login or database. At startup this means a wrong setting; later the password may have changed."""
     return isinstance(error.__cause__, _REFUSED)
 
 
@@ -140,7 +140,7 @@ class Database:
         statement_s: float | None = STATEMENT_S,
         outage: Outage | None = None,
     ) -> None:
-        """`statement_s`: the timeout of each statement; None: no timeout, for a user's statements."""
+        """`statement_s`: the timeout of each statement. None: no timeout, for a user's statements."""
         self.url = url
         self.session_user = session_user
         self._max = max_connections
@@ -148,9 +148,9 @@ class Database:
         self.statement_s = statement_s
         self.outage = outage or Outage()
         self._idle: list[tuple[asyncpg.Connection, float]] = []
-        """Idle connections, and the time since when each is idle. The most recently used one is last, and is used next."""
+        """Idle connections, with the time when each became idle. The last connection is the most recently used and is used next."""
         self._used: dict[asyncpg.Connection, float] = {}
-        """When each must be returned."""
+        """The time by which each connection in use must be returned."""
         self._overdue: asyncio.TimerHandle | None = None
         self._free = asyncio.Semaphore(max_connections)
         self._expiry: asyncio.TimerHandle | None = None
@@ -175,8 +175,8 @@ class Database:
         )
 
     async def connect(self, *, watched: bool = False) -> asyncpg.Connection:
-        """A separate connection for a caller that must keep one. Each of its statements has this database's timeout, unless it is
-        `watched` here."""
+        """Open a separate connection for a caller that must keep it. asyncpg limits each of its statements to this database's timeout, unless
+        this object watches the connection (`watched`)."""
         # Short leases require short waits, but a busy server needs some time to accept a connection.
         within = CONNECT_S if self.statement_s is None else min(CONNECT_S, max(5.0, self.statement_s))
         try:
@@ -194,7 +194,7 @@ class Database:
         return connection
 
     async def close(self) -> None:
-        """Wait a little for running statements, then close all connections. A later call opens new ones."""
+        """Wait up to 5 seconds for running statements, then close all connections. Later calls open new connections."""
         lent, self._lent = self._lent, None
         if lent is not None:
             await lent.close()
@@ -225,7 +225,7 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[asyncpg.Connection]:
-        """A connection in its own transaction: committed at the end of the block, rolled back if it raises. Callers set the timeout of each
+        """A connection in a transaction: committed at the end of the block, rolled back if the block raises. Callers set the timeout of each
         statement."""
         async with self._connection(TRANSACTION_S) as connection:
             transaction = connection.transaction()
@@ -243,12 +243,12 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def lend(self) -> AsyncIterator[asyncpg.Connection]:
-        """A transaction for a user's code. Its statements have no timeout except the job's; BEGIN and COMMIT, which plait sends, have one.
-        These connections are separate from the pool: plait's own statements do not wait for them, however many are in use."""
+        """A transaction for a user's code. Its statements have no timeout except the job's. plait's own BEGIN and COMMIT have a timeout.
+        Lent connections are separate from the pool, so plait's own statements never wait for them."""
         if self._lent is None:
             self._lent = self.beside()
             self._lent.statement_s = None
-        async with self._lent._connection(None, LENT_S) as connection:  # noqa: SLF001 - of its own class
+        async with self._lent._connection(None, LENT_S) as connection:  # noqa: SLF001 - the same class
             transaction = connection.transaction()
             failure: Exception | None = None
             async with asyncio.timeout(self.statement_s):
@@ -258,7 +258,7 @@ class Database:
             except Exception as error:
                 if isinstance(error, asyncpg.PostgresError | asyncpg.InterfaceError) and connection.is_closed():
                     raise
-                failure = error  # the user's own error: it must not be treated as an error of the connection
+                failure = error  # raised by the user's code: it must not be treated as a connection error
             async with asyncio.timeout(self.statement_s):
                 await (transaction.commit() if failure is None else transaction.rollback())
         if failure is not None:
@@ -266,8 +266,8 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def _connection(self, within: float | None, free_s: float = FREE_S) -> AsyncIterator[asyncpg.Connection]:
-        """A connection for the duration of the block, which must end `within` that time. asyncpg's own pool creates a task for each return,
-        a third of a small statement's cost."""
+        """A connection for the duration of the block, which must end within `within` seconds. asyncpg's own pool is not used: it creates a task
+        whenever a connection is returned, which is a third of the cost of a small statement."""
         if self._free.locked():
             try:
                 async with asyncio.timeout(free_s):
@@ -327,7 +327,7 @@ class Database:
             self._overdue = loop.call_later(self._tick_s, self._end_overdue, loop)
 
     def _end_overdue(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Terminate overdue connections: callers that wait on one get an error."""
+        """Terminate overdue connections. Callers that wait for their statements get an error."""
         self._overdue = loop.call_later(self._tick_s, self._end_overdue, loop) if self._used else None
         now = loop.time()
         for connection, until in list(self._used.items()):
@@ -336,12 +336,12 @@ class Database:
                 connection.terminate()
 
     def _distrust(self) -> None:
-        """Close the idle connections: another connection on the same network route has just failed, and each of them would fail too."""
+        """Close the idle connections. Another connection to the same server has just failed, so they may be dead too."""
         while self._idle:
             self._idle.pop()[0].terminate()
 
     def _expire(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Close connections that have been idle for a while."""
+        """Close connections that have been idle for `IDLE_S`."""
         self._expiry = None
         while self._idle and (left := self._idle[0][1] + IDLE_S - loop.time()) <= 0:
             self._idle.pop(0)[0].terminate()
@@ -360,7 +360,7 @@ class Database:
 
 
 async def say_goodbye(connection: asyncpg.Connection) -> None:
-    """Close it properly; terminate it if it does not answer quickly."""
+    """Close the connection properly. Terminate it if the server does not respond within a second."""
     try:
         await connection.close(timeout=GOODBYE_S)
     except (asyncpg.PostgresError, *UNREACHABLE):
@@ -368,7 +368,7 @@ async def say_goodbye(connection: asyncpg.Connection) -> None:
 
 
 async def briefly(work: Awaitable[object], within: float) -> None:
-    """Do something before the process stops, unless the database does not answer in time."""
+    """Do work before the process stops, for at most `within` seconds. Errors are ignored."""
     with contextlib.suppress(PlaitError, asyncpg.PostgresError, TimeoutError):
         async with asyncio.timeout(within):
             await work

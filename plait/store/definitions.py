@@ -42,7 +42,7 @@ class OverrideRow:
     value: str
     """JSON."""
     code_value: str | None
-    """The value without the override, as JSON; None if no code has defined it."""
+    """The value in code, as JSON; None if no code has defined the job."""
     author: str
     set_at: datetime
 
@@ -54,13 +54,13 @@ class Definitions:
     async def define(
         self, definitions: Sequence[Mapping[str, Any]], *, new: bool = False, author: str | None = None
     ) -> int:
-        """Register definitions; returns how many were new or changed. `new`: an error if one exists. `author`: set if a person, not code, defines
-        them."""
+        """Register definitions. Returns how many were new or changed. `new`: raise an error if a definition exists. `author`: the person who
+        registers them; None for code."""
         text = msgspec.json.encode(list(definitions)).decode()
         return int(await self._db.fetchval("select plait.define($1::json, $2, $3)", text, new, author))
 
     async def define_unknown(self, key_id: UUID, names: Sequence[str]) -> int:
-        """Register unknown definitions with defaults; `QuotaExceeded` if the key has created too many."""
+        """Register unknown definitions with defaults. Raises `QuotaExceeded` if the key has created too many."""
         return int(await self._db.fetchval("select plait.define_unknown($1, $2)", key_id, list(names)))
 
     async def set_definition(
@@ -79,13 +79,13 @@ class Definitions:
     async def clear_overrides(
         self, name: str, settings: Sequence[str] | None = None, *, unchanged_since: datetime | None = None
     ) -> int:
-        """Clear the overrides of these settings, or all overrides. Returns how many there were."""
+        """Clear the overrides of these settings, or all overrides. Returns how many were cleared."""
         given = None if settings is None else list(settings)
         sql = "select plait.clear_overrides($1, $2, $3)"
         return int(await self._db.fetchval(sql, name, given, unchanged_since))
 
     async def list_overrides(self, name: str | None = None) -> list[OverrideRow]:
-        """List the overrides of one definition, or of all."""
+        """List the overrides of one definition, or of all definitions."""
         rows = await self._db.fetch("select * from plait.list_overrides($1)", name)
         return [OverrideRow(**row) for row in rows]
 
@@ -94,10 +94,10 @@ class Definitions:
         return [DefinitionRow(**{name: row[name] for name in DefinitionRow.__slots__}) for row in rows]
 
     async def definition_queues(self, names: Sequence[str]) -> list[str]:
-        """The queues of new jobs of these definitions, including operators' overrides."""
+        """The queues that new jobs of these definitions go to, with operators' overrides applied."""
         return list(await self._db.fetchval("select plait.definition_queues($1)", list(names)))
 
     async def list_schemas(self, names: Sequence[str]) -> dict[str, str]:
-        """The JSON Schemas of those that have one, by name."""
+        """The JSON Schemas of these definitions, by name. Definitions without a schema are omitted."""
         rows = await self._db.fetch("select * from plait.list_schemas($1)", list(names))
         return {row["name"]: row["schema"] for row in rows}

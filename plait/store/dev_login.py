@@ -10,7 +10,7 @@ DEV_LOGIN = "plait_dev"
 
 
 async def ensure_dev_login(url: str) -> bool:
-    """Create the login for development if `url` is a superuser's; returns whether it is."""
+    """Create the login for development if `url` is a superuser's. Returns whether it is a superuser's."""
     try:
         connection, _ = await open_connection(url, statement_s=STATEMENT_S)
     except (asyncpg.PostgresError, *UNREACHABLE) as error:

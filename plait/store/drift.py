@@ -1,4 +1,4 @@
-"""Schema drift: whether the database still has everything that `plait/sql` creates. Someone may have dropped an index, or edited a function."""
+"""Schema drift: differences between the database and `plait/sql`, such as a dropped index or an edited function."""
 
 import re
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Drift:
     missing: dict[str, list[str]]
     """Names of missing objects, by kind."""
     edited: list[str]
-    """Functions with different text."""
+    """Functions whose source differs."""
 
 
 @cache

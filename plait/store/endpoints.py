@@ -66,12 +66,12 @@ class Endpoints:
     async def rotate_endpoint(
         self, endpoint_id: UUID, *, tenant_id: UUID | None = None, overlap: timedelta = timedelta(days=1)
     ) -> int:
-        """Rotate the key; returns its version."""
+        """Rotate the signing key. Returns the version of the new key."""
         sql = "select plait.rotate_endpoint($1, $2, $3)"
         return int(await self._db.fetchval(sql, endpoint_id, tenant_id, overlap))
 
     async def close_endpoint(self, endpoint_id: UUID, job_id: UUID, attempt: int, reason: str) -> bool:
-        """Disable the endpoint because a delivery got the response 410 Gone. False if that delivery has lost its lease."""
+        """Disable the endpoint because a delivery got the response 410 Gone. Returns False if the delivery has lost its lease."""
         sql = "select plait.close_endpoint($1, $2, $3, $4)"
         return bool(await self._db.fetchval(sql, endpoint_id, job_id, attempt, reason))
 
@@ -89,7 +89,7 @@ class Endpoints:
     async def get_endpoint(
         self, named: str | UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
     ) -> EndpointRow:
-        """An endpoint by its id or label."""
+        """Get an endpoint by its id or label."""
         chosen: dict[str, Any] = {"endpoint_id": named} if isinstance(named, UUID) else {"label": named}
         rows = await self.list_endpoints(tenant_id=tenant_id, all_tenants=all_tenants, **chosen)
         if len(rows) != 1:

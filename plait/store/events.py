@@ -37,7 +37,7 @@ class Matched(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     definition: str
     payload: str
-    """External JSON, decoded separately because it may be nested to any depth."""
+    """JSON from a user, decoded separately because its nesting depth is not limited."""
     dedupe_key: str | None
     correlation_id: str | None
     limit_key: str | None
@@ -68,7 +68,7 @@ class Events:
         return UUID(bytes=emitted.bytes)
 
     async def await_event(self, lease: Lease, branch: str, signal: str, event: str, match: str) -> bool:
-        """Record that the job is about to wait for such an event, which will arrive as this signal. False if the lease is lost."""
+        """Record that the job waits for a matching event, which arrives as this signal. Returns False if the lease is lost."""
         sql = (
             "select plait.await_event(p_worker => $1, p_job => $2, p_attempt => $3, p_branch => $4, "
             "p_signal => $5, p_event => $6, p_match => $7::json)"
@@ -78,7 +78,7 @@ class Events:
         )
 
     async def pending_events(self, limit: int = 100, *, skip: Sequence[UUID] = ()) -> list[PendingEvent]:
-        """Pending events, round-robin over tenants. A page may be shorter than requested. `skip`: events to omit for now."""
+        """List pending events, round-robin over tenants. A page may have fewer than `limit` events. `skip`: events to omit."""
         rows = await self._db.fetch("select * from plait.pending_events($1, $2)", limit, list(skip))
         return [
             PendingEvent(**{**row, "triggers": msgspec.json.decode(row["triggers"], type=list[Matched])})
@@ -86,7 +86,7 @@ class Events:
         ]
 
     async def dispatch(self, events: Sequence[Mapping[str, Any] | msgspec.Raw]) -> int:
-        """Enqueue the jobs of events; returns how many events are done. The others are still pending."""
+        """Enqueue the jobs of events. Returns the number of dispatched events; the others are still pending."""
         text = msgspec.json.encode(list(events)).decode()
         return int(await self._db.fetchval("select plait.dispatch($1::json)", text))
 

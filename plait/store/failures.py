@@ -29,12 +29,12 @@ class FailureRow:
     definition: str
     fingerprint: str
     error: str | None
-    """The newest; None: its job was deleted a moment ago, or has no error message."""
+    """The newest error; None if its job was just deleted or has no error message."""
     jobs: int
-    """Jobs that have failed now."""
+    """Jobs that are failed or dead letters now."""
     dead_letters: int
     recent: int
-    """Failures in the time range, also of jobs that were retried since."""
+    """Failures since `since`, including jobs that were retried later."""
     tenants: int
     first_at: datetime
     last_at: datetime
@@ -47,9 +47,9 @@ class FailureList:
     since: datetime
     """The start of `recent`."""
     as_of: datetime | None
-    """Everything that was committed by then is counted. None: nothing has been counted yet."""
+    """All failures committed before this time are counted. None: nothing has been counted yet."""
     all_errors: int
-    """The number of errors, also of those that are not in `rows`."""
+    """The total number of errors, including errors that are not in `rows`."""
     all_jobs: int
 
 
@@ -62,7 +62,7 @@ class GroupRow:
     status: Status
     jobs: int
     failures: int
-    """All failures whose jobs are kept, also of jobs that were retried since."""
+    """All failures whose jobs are not deleted, including jobs that were retried later."""
     first_at: datetime
     last_at: datetime
     last_job: UUID
@@ -79,12 +79,12 @@ class FailureHistoryRow:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureWorkerRow:
     worker: int | None
-    """None: the job failed without one."""
+    """None: the job failed without a worker."""
     host: str | None
     failures: int
     last_at: datetime
     all_failures: int
-    """The number of failures that were read, of all workers."""
+    """The number of failures that were read, over all workers."""
 
 
 class Failures:
@@ -101,7 +101,7 @@ class Failures:
         limit: int = 50,
         order: Order = "jobs",
     ) -> FailureList:
-        """Errors by the number of their jobs, or of their failures since `start`. Default: all errors, and failures of the last 24 hours."""
+        """List errors by their number of jobs, or by their failures since `start`. Default: all errors, with the failures of the last 24 hours."""
         rows = [
             dict(row) for row in await self._db.fetch(_FAILURES, tenant_id, all_tenants, start, statuses, limit, order)
         ]
@@ -111,7 +111,7 @@ class Failures:
     async def get_group(
         self, definition: str, fingerprint: str, *, tenant_id: UUID | None = None, all_tenants: bool = False
     ) -> list[GroupRow]:
-        """One error by tenant and status; empty if there is none."""
+        """Get one error by tenant and status. Empty if the error does not exist."""
         sql = "select * from plait.failure_group($1, $2, $3, $4)"
         rows = await self._db.fetch(sql, definition, fingerprint, tenant_id, all_tenants)
         return [GroupRow(**{**row, "status": Status(row["status"])}) for row in rows]
@@ -126,7 +126,7 @@ class Failures:
         start: datetime | None = None,
         step: timedelta = timedelta(hours=1),
     ) -> list[FailureHistoryRow]:
-        """How often an error occurred; empty intervals are omitted. Default: the last day by hour."""
+        """List the failures with this error by interval. Empty intervals are omitted. Default: the last day by hour."""
         rows = await self._db.fetch(_HISTORY, definition, fingerprint, tenant_id, all_tenants, start, step)
         return [FailureHistoryRow(**row) for row in rows]
 

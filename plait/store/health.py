@@ -1,4 +1,4 @@
-"""Whether this process may run on this database, and the findings of `plait doctor`."""
+"""Checks whether this process may use this database, and the findings of `plait doctor`."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ select session_user::text as login, n.oid is not null as installed,
 from (select to_regnamespace('plait') as oid) n
 """
 
-# Reads only system catalogues: this must work for logins that may not read plait's tables.
+# Reads only system catalogues, because the login may not have permission to read plait's tables.
 _UNSAFE = """
 with me as (
   select * from pg_roles where rolname = session_user
@@ -32,9 +32,9 @@ select case
   when me.rolsuper then 'it is a superuser'
   when me.rolbypassrls then 'it has BYPASSRLS'
   when me.rolcreaterole and current_setting('server_version_num')::int < 160000
-    then 'it has CREATEROLE, with which it could make itself plait_owner'
+    then 'it has CREATEROLE, so it can grant itself plait_owner'
   when exists (select from others where rolname = 'plait_owner')
-    then 'it may act as plait_owner, who owns the tables'
+    then 'it may act as plait_owner, which owns the tables'
   when exists (select from others where rolsuper or rolbypassrls)
     then 'it may act as a role that is a superuser or has BYPASSRLS'
   when exists (select from relations c join others o on o.oid = c.relowner) then 'it owns tables of plait'
@@ -48,7 +48,7 @@ select case
   when exists (select from relations
                where has_tenant and relkind = 'v'
                  and not coalesce(reloptions @> '{security_invoker=true}', false))
-    then 'a view of plait passes by row-level security' end
+    then 'a view of plait bypasses row-level security' end
 from me
 """
 
@@ -60,7 +60,7 @@ class Finding:
     code: str
     finding: str
     evidence: dict[str, Any]
-    """The numbers and names in the finding, for programs."""
+    """The numbers and names in the finding, in machine-readable form."""
     advice: str
 
 
@@ -70,7 +70,7 @@ class Restored:
 
     workers: int
     jobs: int
-    """Jobs that were running and are requeued."""
+    """Jobs that were running and have been requeued."""
     schedules: int
 
 
@@ -79,7 +79,7 @@ class Health:
         self._db = database
 
     async def check(self) -> None:
-        """Reject a schema that is older or newer than this code, and a role that bypasses its protections."""
+        """Reject a schema that is incompatible with this code, and a login that can bypass the schema's protections."""
         state = await self._db.fetchrow(_STATE)
         if not state["installed"]:
             raise SchemaOutdated("plait is not installed in this database. Run `plait migrate`.")
@@ -103,7 +103,7 @@ class Health:
             )
 
     async def require_roles(self, *roles: str) -> None:
-        """Reject a login without all of these roles: it would fail later, at the first call that needs one."""
+        """Reject a login that lacks one of these roles. Otherwise the first call that needs the role would fail."""
         sql = "select array(select r from unnest($1::text[]) r where not pg_has_role(session_user, r, 'member'))"
         if missing := await self._db.fetchval(sql, list(roles)):
             raise NotGranted(
@@ -111,11 +111,11 @@ class Health:
             )
 
     async def diagnose(self, *, keep: timedelta | None = None) -> list[Finding]:
-        """Findings from plait's own tables. `keep`: the longest retention of final jobs; None means forever."""
+        """List findings from plait's own tables. `keep`: the longest retention of final jobs. None means forever."""
         return [_finding(row) for row in await self._db.fetch("select * from plait.findings($1)", keep, timeout=LONG_S)]
 
     async def examine(self, *, old_s: float = 60, old_xids: int = 100_000) -> list[Finding]:
-        """Findings from the server's catalogues, as far as this login may read them."""
+        """List findings from the server's catalogues and statistics that this login may read."""
         sql = "select * from plait.examine($1, $2)"
         return [_finding(row) for row in await self._db.fetch(sql, old_s, old_xids, timeout=LONG_S)]
 
@@ -124,7 +124,7 @@ class Health:
         return "\n".join(row[0] for row in await self._db.fetch("select * from plait.claim_plan()"))
 
     async def after_restore(self, until: datetime | None = None) -> Restored:
-        """Prepare a database that was restored from a backup; schedules' instants up to `until` (default: now) count as fired."""
+        """Prepare a database that was restored from a backup. Schedules do not fire for times up to `until`. Default: now."""
         row = await self._db.fetchrow("select * from plait.after_restore($1)", until, timeout=LONG_S)
         return Restored(workers=row["o_workers"], jobs=row["o_jobs"], schedules=row["o_schedules"])
 

@@ -11,7 +11,7 @@ class HttpReply:
     begun: bool
     """Whether the caller must process the request now."""
     status: int | None
-    """The earlier response; None while another request is being processed."""
+    """The status of the stored response; None while the first request is being processed."""
     body: str | None
 
 
@@ -25,5 +25,5 @@ class HttpReplies:
         return HttpReply(begun=row["o_begun"], status=row["o_status"], body=row["o_body"])
 
     async def keep(self, tenant_id: UUID, key_id: UUID, key: str, status: int | None, body: str | None) -> None:
-        """Store the response; without a status, delete the reservation."""
+        """Store the response. Without a status, delete the reservation."""
         await self._db.fetchval("select plait.store_reply($1, $2, $3, $4, $5)", tenant_id, key_id, key, status, body)

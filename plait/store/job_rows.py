@@ -1,4 +1,4 @@
-"""The rows of jobs, with one type for each kind of row."""
+"""Types for the rows that describe jobs."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -51,11 +51,11 @@ class JobRow:
     wake_at: datetime | None
     source_ref: str | None
     node: str | None
-    """The only node that may run it."""
+    """The only node that may run the job."""
     started_at: datetime | None
-    """When it first started. The running attempt started at `claimed_at`."""
+    """When the job first started. The running attempt was claimed at `claimed_at`."""
     last_worker: int | None
-    """The worker that runs it, or ran it last."""
+    """The worker that runs the job, or ran it last."""
     attempts_used: int
     """Attempts that count against max_attempts, including the running one. Suspensions, snoozes, releases and lost workers do not count."""
     runs: int
@@ -76,7 +76,7 @@ class Times:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadSignals:
-    """Unread signals of one name."""
+    """Unread signals with one name."""
 
     name: str
     signals: int
@@ -136,7 +136,7 @@ class StepView:
 class TreeCanceled:
     canceled: int
     asked: int
-    """Running jobs that are requested to stop."""
+    """Running jobs that were asked to stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +169,7 @@ class OutcomeRow:
     error: str | None
     traceback: str | None
     failure: str | None = None
-    """Its handler's error, as JSON."""
+    """The handler's error, as JSON."""
 
 
 _AS_TEXT: Final = ("status", "payload", "result", "progress")

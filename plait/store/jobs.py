@@ -1,4 +1,4 @@
-"""Jobs: enqueue, read, and operate them."""
+"""Jobs: enqueue, read, cancel, retry, reschedule and signal them."""
 
 import asyncio
 import itertools
@@ -30,9 +30,9 @@ from plait.store.workflows import NodePlace
 
 PAUSES_S: Final = (0.005, 0.02, 0.1, 0.5, 1.0, 2.0)
 WAIT_MS: Final = 50
-"""How long one statement waits for another transaction. After that it is sent again later, so that it does not occupy a connection meanwhile."""
+"""How long one statement waits for another transaction. Then it is retried later, so that it does not occupy a connection meanwhile."""
 BUSY_PAUSES_S: Final = (0.02, 0.05, 0.1)
-"""Delays between such statements; the last one repeats."""
+"""Delays between these retries; the last delay repeats."""
 
 T = TypeVar("T")
 
@@ -49,18 +49,18 @@ class Jobs:
         wait_ms: int = WAIT_MS,
         patience_s: float = MAX_WAIT_MS / 1000,
     ) -> dict[UUID, UUID]:
-        """Enqueue jobs. Returns the id of the existing job for each one whose key belongs to an existing job. Raises `Busy` if another open transaction locks
-        something that they need for longer than `patience_s`."""
+        """Enqueue jobs. Returns the id of the existing job for each job whose key is in use. Raises `Busy` if another open transaction locks
+        a row that the jobs need for longer than `patience_s`."""
         arguments = enqueue_arguments(jobs, source=source, in_transaction=False, wait_ms=wait_ms)
         rows = await patiently(lambda: self._db.fetch(ENQUEUE, *arguments), patience_s)
         return {row["requested"]: row["existing"] for row in rows if row["requested"] is not None}
 
     async def enqueue_one(self, job: NewJob) -> bool:
-        """The fast path for one plain job. False if the job must be enqueued with `enqueue_many`."""
+        """Enqueue one plain job on the fast path. Returns False if the job must be enqueued with `enqueue_many`."""
         return bool(await self._db.fetchval(ENQUEUE_ONE, *single_arguments(job)))
 
     async def enqueue_parts(self, parts: Iterator[list[NewJob]]) -> None:
-        """Enqueue many jobs without keys in one transaction. The next part is encoded while the database stores the last one."""
+        """Enqueue many jobs without keys in one transaction. The next part is encoded while the database stores the previous part."""
         first, second = next(parts, None), next(parts, None)
         if first is None or second is None:
             if first is not None:
@@ -74,7 +74,7 @@ class Jobs:
                     if under_way is not None:
                         await under_way
                     under_way = asyncio.create_task(connection.fetch(ENQUEUE, *arguments, timeout=self._db.statement_s))
-                    await asyncio.sleep(0)  # it is sent now; the next part is encoded meanwhile
+                    await asyncio.sleep(0)  # the statement is sent now, and the next part is encoded meanwhile
                 assert under_way is not None
                 await under_way
             finally:
@@ -100,7 +100,7 @@ class Jobs:
     async def cancel_tree(
         self, job_id: UUID, *, tenant_id: UUID | None = None, reason: str | None = None
     ) -> TreeCanceled:
-        """Cancel a job and all its descendants. Retries rows that other transactions lock until none is left."""
+        """Cancel a job and all its descendants. Retries rows that other transactions lock, and raises `IllegalMove` if some stay locked."""
         canceled = asked = 0
         for pause in (*PAUSES_S, None):
             sql = "select * from plait.cancel_tree($1, $2, $3)"
@@ -117,11 +117,11 @@ class Jobs:
         return TreeCanceled(canceled=canceled, asked=asked)
 
     async def retry_tree(self, job_id: UUID, *, tenant_id: UUID | None = None) -> int:
-        """Retry the failed jobs of a workflow, from its root down; returns their number."""
+        """Retry the failed jobs of a workflow, from its root down. Returns their number."""
         return int(await self._db.fetchval("select plait.retry_tree($1, $2)", job_id, tenant_id, timeout=LONG_S))
 
     async def fork(self, job_id: UUID, *, tenant_id: UUID | None = None, from_seq: int = 1) -> UUID:
-        """Create a new job with the results of this one's steps before `from_seq`."""
+        """Create a new job with the results of this job's steps before `from_seq`."""
         forked: UUID = await self._db.fetchval("select plait.fork($1, $2, $3)", job_id, tenant_id, from_seq)
         return forked
 
@@ -167,7 +167,7 @@ class Jobs:
         tenant_id: UUID | None = None,
         signal_id: UUID | None = None,
     ) -> Status:
-        """Send a signal to a job; returns its status. Sending it again with the same id has no effect."""
+        """Send a signal to a job. Returns the job's status. Sending a signal with the same id again has no effect."""
         sql = "select plait.signal($1, $2, $3::json, $4, $5)"
         return Status(await self._db.fetchval(sql, job_id, name, payload, tenant_id, signal_id))
 
@@ -196,7 +196,7 @@ class Jobs:
         return job_of(row)
 
     async def get_outcomes(self, jobs: Sequence[tuple[UUID, UUID]]) -> list[OutcomeRow]:
-        """The outcomes of the given (job, tenant) pairs that are final or do not exist."""
+        """The outcomes of these (job, tenant) pairs, for jobs that are final or do not exist."""
         rows = await self._db.fetch(
             "select job_id, status, result, reason, error, traceback, failure from plait.get_outcomes($1, $2)",
             [job for job, _ in jobs],
@@ -214,14 +214,14 @@ class Jobs:
         offset: int = 0,
         **wanted: Unpack[Filter],
     ) -> Listed:
-        """Jobs, newest first; scans a limited number of rows."""
+        """List jobs, newest first. Scans a limited number of rows."""
         rows = await self._db.fetch(LIST_JOBS, tenant_id, all_tenants, *arguments(wanted), before, limit, offset)
         return listed(rows)
 
     async def count_jobs(
         self, *, tenant_id: UUID | None = None, all_tenants: bool = False, **wanted: Unpack[Filter]
     ) -> Counted:
-        """The number of jobs, up to `COUNTED`."""
+        """Count jobs, up to `COUNTED`."""
         row = await self._db.fetchrow(COUNT_JOBS, tenant_id, all_tenants, *arguments(wanted))
         return Counted(count=row["found"], more=row["found"] >= COUNTED or row["stopped"] > 0)
 
@@ -246,7 +246,7 @@ class Jobs:
 
 
 async def patiently(send: Callable[[], Awaitable[T]], patience_s: float) -> T:
-    """Repeat the call for as long as another open transaction blocks it."""
+    """Repeat the call while another open transaction blocks it, for at most `patience_s`."""
     deadline = time.monotonic() + patience_s
     for n in itertools.count():
         try:

@@ -1,4 +1,4 @@
-"""API keys and browser sessions. Only hashes of secrets are passed here, not the secrets."""
+"""API keys and browser sessions. This module receives only hashes of secrets."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -35,7 +35,7 @@ class Holder:
     csrf: str | None
     """For a session: the CSRF token that a page must send with each change."""
     embedded: bool = False
-    """Whether it is the session of an embedded view, which is sent as a token and has its own role."""
+    """Whether this is the session of an embedded view, which is sent as a token and has its own role."""
 
 
 class Keys:
@@ -54,7 +54,7 @@ class Keys:
         created_by: str,
         parent: UUID | None = None,
     ) -> UUID:
-        """`parent`: the key that creates it; it expires no later than its parent."""
+        """Create a key. `parent`: the key that creates it. The new key expires no later than its parent."""
         sql = (
             "select plait.create_key(p_hash => $1, p_hint => $2, p_name => $3, p_role => $4, p_tenant => $5, "
             "p_expires_at => $6, p_created_by => $7, p_parent => $8)"
@@ -108,13 +108,13 @@ class Keys:
         ttl: timedelta,
         link: bool = False,
     ) -> datetime:
-        """Create a session, or a single-use link that opens one; returns when it expires."""
+        """Create a session, or a single-use link that opens a session. Returns when it expires."""
         sql = "select plait.open_session($1, $2, $3, $4, $5)"
         ends: datetime = await self._db.fetchval(sql, key_id, hash, csrf, ttl, link)
         return ends
 
     async def open_embed(self, key_id: UUID, *, hash: str, role: Role, ttl: timedelta) -> datetime:  # noqa: A002 - as above
-        """Create a link to an embedded view; returns when the view expires."""
+        """Create a link to an embedded view. Returns when the view expires."""
         sql = "select plait.open_embed($1, $2, $3, $4)"
         ends: datetime = await self._db.fetchval(sql, key_id, hash, role.value, ttl)
         return ends
@@ -124,12 +124,12 @@ class Keys:
         return None if row is None else Holder(**{**row, "role": Role(row["role"]), "csrf": None, "embedded": True})
 
     async def enter_embed(self, link: str, hash: str) -> datetime | None:  # noqa: A002 - as above
-        """Exchange the link to an embedded view for its session; returns when it expires. None if the link does not exist."""
+        """Exchange the link to an embedded view for its session. Returns when the session expires, or None if the link does not exist."""
         ends: datetime | None = await self._db.fetchval("select plait.enter_embed($1, $2)", link, hash)
         return ends
 
     async def use_login_link(self, hash: str) -> UUID | None:  # noqa: A002 - as above
-        """Use a login link, which works once, and return its key; None if the link does not exist."""
+        """Use a single-use login link. Returns its key, or None if the link does not exist."""
         key_id: UUID | None = await self._db.fetchval("select plait.use_login_link($1)", hash)
         return key_id
 

@@ -1,4 +1,4 @@
-"""Leader election and the leader's duties. Each duty may be called by any process, concurrently, with or without the lease."""
+"""Leader election and the leader's duties. Any process may call any duty, concurrently and without being the leader."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -48,12 +48,12 @@ class Resumed:
     timed_out: int
     canceled: int
     next_s: float | None
-    """Seconds until the next one is due."""
+    """Seconds until the next waiting job is due."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """The retention of final jobs, by status; None is forever."""
+    """The retention of final jobs, by status. None means forever."""
 
     succeeded: timedelta | None = timedelta(days=7)
     skipped: timedelta | None = timedelta(days=7)
@@ -65,7 +65,7 @@ class Retention:
 class Pruned(NamedTuple):
     jobs: int
     cursor: UUID | None
-    """Where to continue; None if the round is complete."""
+    """The position to continue at; None if the round is complete."""
 
 
 _PRUNE: Final = (
@@ -87,13 +87,13 @@ class Leader:
         return Leading(**row) if row else None
 
     async def promote(self, limit: int = 1000) -> tuple[int, float | None]:
-        """Queue due jobs; returns their number, and the seconds until the next one is due."""
+        """Queue due jobs. Returns their number, and the seconds until the next job is due."""
         row = await self._db.fetchrow("select * from plait.promote($1)", limit)
         return row["o_promoted"], row["o_next_s"]
 
     async def rescue(self, *, limit: int = 1000, cancel_grace_s: float = 30, jitter_s: float = 1) -> Rescued:
-        """Requeue the jobs of lost workers, each within `jitter_s`. Repeats while there is more to do: one call declares a worker lost, and
-        a later one requeues its jobs."""
+        """Requeue the jobs of lost workers, each after a random delay of up to `jitter_s`. Repeats the statement while there is more to do: one
+        call declares a worker lost, and a later call requeues its jobs."""
         lost = requeued = dead = canceled = resumed = 0
         workers: list[str] = []
         while True:
@@ -128,32 +128,32 @@ class Leader:
             after, canceled = left["o_fan_out"], canceled + left["o_jobs"]
 
     async def resume_missed(self) -> tuple[int, float]:
-        """Check all waiting jobs for missed resumes; returns their number, and the seconds it took."""
+        """Resume waiting jobs whose resume was missed. Returns their number, and the seconds it took."""
         row = await self._db.fetchrow("select * from plait.resume_missed()")
         return row["o_resumed"], row["o_took_s"]
 
     async def release_builds(self, *, after_s: float) -> tuple[int, list[str]]:
-        """Let any worker run jobs of builds without a worker for this long; returns the number of jobs, and the builds."""
+        """Let any worker run the jobs of builds that have had no worker for `after_s`. Returns the number of jobs, and the builds."""
         row = await self._db.fetchrow("select * from plait.release_builds($1)", after_s)
         return row["o_jobs"], row["o_builds"]
 
     async def count_live(self) -> tuple[int, float]:
-        """Count live jobs, for display; returns their number, and the seconds it took."""
+        """Count unfinished jobs, for display. Returns their number, and the seconds it took."""
         row = await self._db.fetchrow("select * from plait.count_live()", timeout=LONG_S)
         return row["o_jobs"], row["o_took_s"]
 
     async def count_failures(self) -> tuple[bool, float]:
-        """Count failures by error; returns whether there is more now, and the seconds it took."""
+        """Count failures by error. Returns whether there is more to count now, and the seconds it took."""
         row = await self._db.fetchrow("select * from plait.count_failures()", timeout=LONG_S)
         return row["o_more"], row["o_took_s"]
 
     async def announce(self) -> tuple[int, bool, float]:
-        """Enqueue webhooks about outcomes; returns the number of deliveries, whether there is more now, and the seconds it took."""
+        """Enqueue webhook deliveries of outcomes. Returns their number, whether there is more to do now, and the seconds it took."""
         row = await self._db.fetchrow("select * from plait.announce()")
         return row["o_told"], row["o_more"], row["o_took_s"]
 
     async def roll_up(self) -> tuple[bool, float]:
-        """Aggregate outcomes by minute; returns whether there is more now, and the seconds it took."""
+        """Aggregate outcomes by minute. Returns whether there is more to do now, and the seconds it took."""
         row = await self._db.fetchrow("select * from plait.roll_up()")
         return row["o_more"], row["o_took_s"]
 
@@ -170,7 +170,7 @@ class Leader:
         cursor: UUID | None = None,
         limit: int = 1000,
     ) -> tuple[Pruned, int]:
-        """Like `prune`, but the jobs are first passed to `archive`, and deleted only after it has returned. Also returns the number of
+        """Like `prune`, but first pass the jobs to `archive`. They are deleted only after it returns. Also returns the number of
         archived characters."""
         async with self._db.transaction() as connection:
             row = await connection.fetchrow(_PRUNE, *_ages(keep), cursor, limit, True, timeout=LONG_S)

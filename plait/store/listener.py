@@ -1,6 +1,6 @@
-"""Notifications (LISTEN/NOTIFY): new jobs in our queues, or a job to cancel. They only reduce latency; polling finds everything too.
-LISTEN on a dead connection receives nothing, so the listener periodically notifies itself, and reconnects if its own notification does not
-arrive.
+"""Notifications (LISTEN/NOTIFY) of new jobs and of cancellations. They only reduce latency: polling finds the same jobs.
+A dead connection receives nothing and raises no error. So the listener notifies itself every 10 seconds, and reconnects if its own
+notification does not arrive.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ class Listener:
             recovered="notifications arrive again",
         )
         self.listening = False
-        """Whether its last notification to itself arrived."""
+        """Whether the last notification to itself arrived."""
         self.notifications = 0
 
     async def run(self) -> None:

@@ -12,7 +12,7 @@ from plait.store.named_arguments import named
 
 
 class Filter(TypedDict, total=False):
-    """The jobs to find; missing or None values are ignored."""
+    """The jobs to find. Missing and None values are ignored."""
 
     statuses: Sequence[str] | None
     queue: str | None
@@ -39,7 +39,7 @@ class Listed(list[JobRow]):
     def __init__(self, jobs: Sequence[JobRow], stopped: UUID | None) -> None:
         super().__init__(jobs)
         self.stopped = stopped
-        """Where the scan stopped, if there may be more jobs after it. None if the end was reached or the page is full."""
+        """The id at which the scan stopped, if there may be more jobs. None if the scan is complete or the page is full."""
 
     def next(self, limit: int) -> UUID | None:
         """The id before which the next page begins; None if there is no next page."""
@@ -50,7 +50,7 @@ class Listed(list[JobRow]):
 class Counted:
     count: int
     more: bool
-    """Whether there may be more, because the count reached its limit or not all jobs were scanned."""
+    """Whether more jobs may match, because the count reached its limit or not all jobs were scanned."""
 
 
 NAMES: Final = tuple(Filter.__annotations__)

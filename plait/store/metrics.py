@@ -11,7 +11,7 @@ from plait.store.database import Database
 @dataclass(slots=True, kw_only=True)
 class Reading:
     jobs: dict[tuple[str, str], float] = field(default_factory=dict)
-    """By tenant and status. `*` stands for all tenants without their own entry."""
+    """By tenant and status. `*` is the sum of all tenants without their own entry."""
     queue_jobs: dict[tuple[str, str], float] = field(default_factory=dict)
     queue_oldest: dict[str, float] = field(default_factory=dict)
     minutes: dict[str, float] = field(default_factory=dict)
@@ -51,6 +51,6 @@ class Metrics:
         return reading
 
     async def claim_waits(self, jobs: Sequence[UUID]) -> list[tuple[str, float]]:
-        """How long these jobs waited for their first claim, with their queues."""
+        """The queue of each of these jobs, and how long the job waited for its first claim."""
         rows = await self._db.fetch("select * from plait.claim_waits($1)", list(jobs))
         return [(row["queue"], row["waited_s"]) for row in rows]

@@ -1,13 +1,13 @@
-"""Migrate a database to the schema of this version. Tables are changed by migrations; functions and grants are created again.
+"""Migrate a database to the schema of this version. Migrations change the tables; functions and grants are created again.
 
-`plait/sql/schema` creates a new database. `plait/sql/migrations` upgrade an older one, step by step; a test shows that both have the
-same result. Functions are not part of migrations. Each has one definition in the source tree. When any of them has changed, all are
-created again, and those that no longer exist in the tree are dropped. They are replaced in place, so that calls by running workers
-continue to work. Everything happens in one transaction, under one lock, so several processes may run it at once.
+`plait/sql/schema` creates the tables of a new database. `plait/sql/migrations` upgrades an older database, step by step; a test checks that
+both have the same result. Functions are not part of migrations: each has one definition in the source tree. When any function has changed,
+all functions are created again, and functions that no longer exist in the tree are dropped. They are replaced in place, so that calls by
+running workers continue to work. Everything happens in one transaction, under one lock, so several processes may run it at once.
 
 
-It can be run by a superuser; by a login with CREATEROLE that may create schemas in the database; or, if a DBA has created the roles
-of `plait/sql/roles.sql`, by any login with the role plait_owner.
+A migration needs a superuser, or a login with CREATEROLE that may create schemas in the database. If a DBA has created the roles
+of `plait/sql/roles.sql`, any login with the role plait_owner suffices.
 """
 
 import asyncio
@@ -28,21 +28,21 @@ from plait.store.sockets import open_connection
 
 SQL: Final = Path(str(files("plait") / "sql"))
 BEFORE_TABLES: Final = ("now", "_visible_tenant")
-"""Functions that tables refer to, which are created first."""
+"""Functions that tables refer to. They are created first."""
 ROLES: Final = ("plait_owner", "plait_client", "plait_tenant", "plait_worker", "plait_admin")
 OLDEST: Final = 1
-"""The oldest schema version whose code may run on this schema, beside new processes. Raise it when a migration removes something that older
-code needs."""
+"""The schema version of the oldest code that may still run on this schema, beside new processes. Raise it when a migration removes something
+that older code needs."""
 _LOCK: Final = 0x706C616974  # "plait"
 LOCK_MS: Final = 400
-"""How long a statement waits for a table's lock. Meanwhile it blocks later statements on that table. Must be less than the second after
-which the server checks for deadlocks, so that the migration is the one that gives up."""
+"""How long a statement waits for a table's lock. Meanwhile it blocks later statements on that table. Must be less than the server's
+deadlock_timeout of 1 second, so that in a deadlock the migration gives up, not a worker."""
 FIRST_LOCK_MS: Final = 60_000
-"""The same for the first installation in an unused database. It may wait for an installation in another database that creates the same roles."""
+"""The lock timeout of the first installation. It may wait for an installation in another database that creates the same roles."""
 FIRST_LOCKED: Final = ("tenants", "definitions")
-"""In the order in which an enqueue reads them."""
+"""These tables are locked first, in the order in which an enqueue reads them."""
 STATEMENT_S: Final = 3600.0
-"""The timeout of each statement of a migration: one may scan a large table."""
+"""The timeout of each statement of a migration, which may scan a large table."""
 PAUSES_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
 
 
@@ -68,9 +68,9 @@ class Plan:
     roles: tuple[str, ...] = ()
     """Roles that the server does not have yet."""
     grant_client: str | None = None
-    """The role that is granted plait_client; None if it already has it."""
+    """The role to grant plait_client to; None if there is none or it already has plait_client."""
     locks: tuple[Lock, ...] = ()
-    """The locks of the migrations on existing tables."""
+    """The locks that the migrations take on existing tables."""
 
     @property
     def empty(self) -> bool:
@@ -86,7 +86,7 @@ def schema_version() -> int:
 
 
 def function_files() -> list[Path]:
-    """The files of `plait/sql/functions`, from all folders, by name: names are unique over all folders.
+    """The files of `plait/sql/functions`, sorted by name. Names are unique across folders.
 
     A function whose body is parsed when it is created (`return …`) may call only functions whose names come before its own.
     """
@@ -103,7 +103,7 @@ def functions_hash() -> str:
 async def migrate(
     url: str, *, plan_only: bool = False, grant_client: str | None = None, allow_blocking: bool = False
 ) -> Plan:
-    """Migrate the database at `url`. `grant_client`: an application's role to be granted plait_client. `allow_blocking`: allow migrations that block
+    """Migrate the database at `url`. `grant_client`: an application's role, which is granted plait_client. `allow_blocking`: allow migrations that block
     workers while they scan a large table."""
     try:
         connection, _ = await open_connection(url, statement_s=STATEMENT_S)
@@ -117,8 +117,8 @@ async def migrate(
             await say_goodbye(connection)
     except (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError) as error:
         raise PlaitError(
-            "plait's tables were in use all the time, and nothing was changed. Find a transaction that has been open for a long time"
-            " (pg_stat_activity), end it, and migrate again."
+            "plait's tables were locked by other transactions, and nothing was changed. Find long-running transactions"
+            " in pg_stat_activity, end them, and migrate again."
         ) from error
     except asyncpg.InsufficientPrivilegeError as error:
         raise PlaitError(
@@ -138,7 +138,7 @@ async def migrate(
 
 
 async def _with_patience(migrating: Callable[[], Awaitable[Plan]]) -> Plan:
-    """If a lock is not available, roll back so that others can proceed, and retry."""
+    """If a lock is not available, roll back so that other transactions can proceed, and retry."""
     for pause in PAUSES_S:
         try:
             return await migrating()
@@ -175,11 +175,11 @@ async def migrate_connection(
 
 
 async def _exclude_others(connection: asyncpg.Connection) -> None:
-    """One process migrates at a time. Any login of the database could hold an advisory lock, so one is used only for the first
-    installation, before there are such logins. After that, a lock is used that only the owner can take."""
+    """Ensure that one process migrates at a time. Any login could hold an advisory lock and block migrations. So it is used only for the first
+    installation; later migrations lock a table that only the owner can lock."""
     if not await connection.fetchval(_IS_INSTALLED):
         await connection.fetchval("select pg_advisory_xact_lock($1)", _LOCK)
-        # The server reads others' committed catalogue changes when it locks a relation that it has not locked yet.
+        # Locking a relation for the first time makes the server read catalogue changes that other sessions committed.
         await connection.execute("select from pg_catalog.pg_conversion limit 0")
     if await connection.fetchval(_IS_INSTALLED):
         await _become_owner(connection)
@@ -203,12 +203,12 @@ async def _plan(connection: asyncpg.Connection, grant_client: str | None) -> Pla
     target = schema_version()
     if installed is not None and installed > target:
         raise SchemaOutdated(
-            f"the database has schema {installed}, newer than this plait, which has {target}. Upgrade plait."
+            f"the database has schema {installed}, but this plait only supports schemas up to {target}. Upgrade plait."
         )
     there = await connection.fetchval("select array_agg(rolname::text) from pg_roles")
     if grant_client is not None:
         if grant_client not in there:
-            raise PlaitError(f"there is no role {grant_client!r} to be granted plait_client: create it first.")
+            raise PlaitError(f"there is no role {grant_client!r} to grant plait_client to: create it first.")
         if "plait_client" in there and await connection.fetchval(
             "select pg_has_role($1::name, 'plait_client', 'member')", grant_client
         ):
@@ -226,10 +226,10 @@ async def _plan(connection: asyncpg.Connection, grant_client: str | None) -> Pla
 
 
 async def _locks(connection: asyncpg.Connection, pending: list[Path]) -> tuple[Lock, ...]:
-    """The locks of the migrations, with the number of rows."""
+    """The locks that the migrations take, with the number of rows of each table."""
     found = await connection.fetch(_ROWS)
     rows = {row["name"]: (row["of"], row["rows"]) for row in found}
-    # Analysed as one text, because a later migration may alter a table that an earlier one creates and that does not exist yet.
+    # Analysed as one text, because a later migration may alter a table that an earlier pending migration creates.
     locks = locks_in("\n;\n".join(path.read_text() for path in pending))
     known = [(lock, *rows.get(lock.table, (lock.table, None))) for lock in locks]
     return tuple(replace(lock, table=table, rows=count) for lock, table, count in known)
@@ -265,8 +265,8 @@ async def _carry_out(connection: asyncpg.Connection, plan: Plan, *, from_migrati
 
 
 async def _become_owner(connection: asyncpg.Connection) -> None:
-    """Act as plait_owner until the transaction ends. A login that may grant that role to itself does so, permanently."""
-    # Since Postgres 16, the creator of a role may grant it but not set it.
+    """Act as plait_owner until the transaction ends. A login that may grant itself plait_owner does so, permanently."""
+    # Since Postgres 16, the creator of a role may grant the role but not SET ROLE to it.
     right = "set" if await _server_version(connection) >= 160000 else "member"
     if not await connection.fetchval("select pg_has_role('plait_owner', $1)", right):
         me = await connection.fetchval("select current_user::text")
@@ -286,7 +286,7 @@ async def _ensure_schema(connection: asyncpg.Connection) -> None:
         if owner != "plait_owner":
             raise PlaitError(
                 f"this database has a schema plait that belongs to {owner!r}, not to plait_owner."
-                " plait requires that name."
+                " plait needs the schema name for itself: rename or drop that schema."
             )
         return
     mine, owners = await connection.fetchrow(
@@ -323,7 +323,7 @@ async def _apply(connection: asyncpg.Connection, plan: Plan, *, from_migrations:
 
 
 async def _lock(connection: asyncpg.Connection, plan: Plan) -> None:
-    """Lock all tables at once, before any is changed: locking them one by one could deadlock."""
+    """Lock all tables before any is changed. Locking them one by one during the migration could deadlock."""
     tables = {lock.table for lock in plan.locks if lock.mode == "AccessExclusiveLock"}
     if tables:
         ordered = [name for name in FIRST_LOCKED if name in tables] + sorted(tables - set(FIRST_LOCKED))

@@ -1,7 +1,6 @@
-"""The locks that a migration takes, and how long it holds them. They are determined from its text, so that a plan does not touch the
-database. A short lock is harmless: `migrate` waits briefly for it, and retries. A lock that is held while a whole table is read, copied
-or indexed blocks everyone for as long as that takes. A test runs every migration of the tree and compares its real locks with those
-determined here.
+"""The locks that a migration takes, and how long it holds them. They are derived from the migration's text, so that a plan locks nothing.
+A short lock is harmless: `migrate` waits briefly for it, and retries. A lock that is held while a whole table is read, rewritten
+or indexed blocks workers for that time. A test runs every migration and compares its real locks with the derived locks.
 """
 
 import re
@@ -15,7 +14,7 @@ Mode = Literal[
 Work = Literal["none", "reads it all", "writes it all", "unknown"]
 
 BIG: Final = 100_000
-"""Scanning a table with at least this many rows takes noticeable time."""
+"""Scanning a table with at least this many rows blocks workers for a noticeable time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,18 +32,18 @@ class Lock:
 
     @property
     def blocks(self) -> bool:
-        """Whether it blocks others for a noticeable time."""
+        """Whether the lock blocks other transactions for a noticeable time."""
         return self.mode is None or (self.work != "none" and (self.rows or 0) >= BIG)
 
     def __str__(self) -> str:
         mode = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", (self.mode or "unknown").removesuffix("Lock")).upper()
         rows = "" if self.rows is None else f", {self.rows:,} rows"
-        work = "at once" if self.work == "none" else "for an unknown time" if self.work == "unknown" else self.work
+        work = "briefly" if self.work == "none" else "for an unknown time" if self.work == "unknown" else self.work
         return f"{self.table}{rows}: {mode}, {work}"
 
 
 def locks_in(migration: str) -> list[Lock]:
-    """The locks on tables that the migration does not create itself."""
+    """List the locks on tables that the migration does not create itself."""
     new: set[str] = set()
     found: list[Lock] = []
     for statement in statements_in(migration):
@@ -74,13 +73,13 @@ def _locks_of(statement: str) -> list[Lock]:
     if match := re.match(r"drop (?:table|view) (?:if exists )?plait\.(\w+)", statement):
         return lock(match[1], "AccessExclusiveLock", "none")
     if match := re.match(r"drop index (?:if exists )?plait\.(\w+)", statement):
-        return lock(match[1], "AccessExclusiveLock", "none")  # and a lock on its table, which the plan looks up
+        return lock(match[1], "AccessExclusiveLock", "none")  # it also locks the index's table, which the plan looks up
     if match := re.match(r"create (?:or replace )?view plait\.(\w+)", statement):
         return lock(match[1], "AccessExclusiveLock", "none") if " or replace " in statement else []
     if match := re.match(r"insert into plait\.(\w+)", statement):
         return lock(match[1], "RowExclusiveLock", "none")
     if match := re.match(r"(?:update|delete from) plait\.(\w+)", statement):
-        return lock(match[1], "RowExclusiveLock", "writes it all")  # which locks each of its rows
+        return lock(match[1], "RowExclusiveLock", "writes it all")  # this locks every updated row
     if re.match(r"alter index plait\.\w+ set \(", statement):
         return []  # locks only the index, and blocks nothing
     if re.match(r"create (table|type|schema|function|or replace function)|select\b|comment on|grant|revoke", statement):
@@ -89,7 +88,7 @@ def _locks_of(statement: str) -> list[Lock]:
 
 
 def _work_of(actions: str) -> Work:
-    """The work that ALTER TABLE does while it holds its lock: the most expensive of its actions."""
+    """The work that ALTER TABLE does while it holds its lock: the work of its most expensive action."""
     works = [_work_of_one(action) for action in _apart(actions)]
     return max(works, key=("none", "reads it all", "writes it all", "unknown").index)
 
@@ -109,7 +108,7 @@ def _work_of_one(action: str) -> Work:
 
 
 def _apart(actions: str) -> list[str]:
-    """The actions of one ALTER TABLE: separated by commas outside of parentheses."""
+    """Split one ALTER TABLE into its actions, at commas outside of parentheses."""
     found, depth = [""], 0
     for sign in actions:
         depth += (sign == "(") - (sign == ")")
@@ -121,7 +120,7 @@ def _apart(actions: str) -> list[str]:
 
 
 def statements_in(text: str) -> Iterator[str]:
-    """Each statement on one line, in lower case, without comments."""
+    """Yield each statement on one line, in lower case, without comments."""
     part = ""
     for token in re.finditer(_TOKEN, text):
         if token.lastgroup == "comment":

@@ -1,4 +1,4 @@
-"""Calls of SQL functions with named arguments, so that an argument that is added to a function does not shift the others."""
+"""Call SQL functions with named arguments, so that a new parameter does not shift the others."""
 
 from collections.abc import Iterable
 

@@ -12,7 +12,7 @@ from plait.store.named_arguments import named
 
 
 class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A new job, for every call that creates one. The tenant may be omitted only if the session has one; None means "not set".
+    """A job to create, for all calls that create jobs. None means "not set". The tenant may be omitted only if the session has a tenant.
 
     Fan-outs and spawns accept a subset: `store.workflows.CHILD_FIELDS` and `store.nurseries.SPAWN_FIELDS`. Their tenant, correlation id and
     source come from the parent.
@@ -34,18 +34,18 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     limit_key: str | None = None
     correlation_id: str | None = None
     after: str | None = None
-    """The jobs that it waits for, as the text of an array of their ids."""
+    """The jobs that it depends on: an array of ids, as text."""
     on_dependency_failure: str | None = None
     defaults: str | None = None
-    """The code's settings of the definition, as JSON: used if no worker has registered the definition yet."""
+    """The definition's settings in code, as JSON. They apply if no worker has registered the definition yet."""
     deadline_s: float | None = None
 
     def is_plain(self) -> bool:
-        """Whether it runs immediately and has no keys, so that `enqueue_one` suffices."""
+        """Whether the job runs immediately and has no keys, so that `enqueue_one` suffices."""
         return self.tenant_id is not None and _special_values(self) == _NOT_SPECIAL
 
     def may_wait(self) -> bool:
-        """Whether another transaction can lock something that this job needs: a key, or a job that it depends on."""
+        """Whether the enqueue may wait for another transaction: the job has a key, or depends on other jobs."""
         return self.dedupe_key is not None or self.idempotency_key is not None or self.after is not None
 
 
@@ -69,8 +69,8 @@ ARRAYS: Final = {
     "on_dependency_failure": "p_on_dependency_failures::text[]",
     "deadline_s": "p_deadlines_s::float8[]",
 }
-"""The fields of a new job, with the array argument of `plait.enqueue_many` for each: the one list from which statements and their
-arguments are built, in this order. `defaults` are sent once for each definition."""
+"""The fields of a new job, with the array parameter of `plait.enqueue_many` for each. Statements and their arguments are built from this
+list, in this order. `defaults` are sent once for each definition."""
 _SINGLE: Final = {
     "id": "p_id",
     "definition": "p_definition",
@@ -80,12 +80,12 @@ _SINGLE: Final = {
     "priority": "p_priority",
     "max_attempts": "p_max_attempts",
 }
-"""The fields of a plain job, with the argument of `plait.enqueue_one` for each."""
+"""The fields of a plain job, with the parameter of `plait.enqueue_one` for each."""
 _WITH_OTHERS: Final = ("idempotency_ttl_s", "on_dependency_failure")
-"""Fields that have no effect without another one."""
+"""Fields that have no effect unless another field is set."""
 
 _SHARED: Final = ("definition", "tenant_id", "queue", "priority", "max_attempts")
-"""A value that all jobs have in common is sent once."""
+"""Fields whose value is sent once if all jobs have the same value."""
 _PLACES: Final = {field: place for place, field in enumerate(ARRAYS)}
 _GETTERS: Final = {field: attrgetter(field) for field in ARRAYS}
 _SPECIAL: Final = tuple(field for field in ARRAYS if field not in _SINGLE and field not in _WITH_OTHERS)
@@ -104,7 +104,7 @@ ENQUEUE: Final = (
 )
 
 MAX_WAIT_MS: Final = 5000
-"""How long an enqueue waits for a key, a quota or a job that another open transaction locks."""
+"""How long an enqueue waits, in total, for a key, a quota or a job that another open transaction locks."""
 
 
 def place_of(field: str) -> int:
@@ -145,7 +145,7 @@ def arrays_of(jobs: Sequence[NewJob], fields: Sequence[str], *, once: bool = Fal
 
 
 def defaults_of(jobs: Sequence[NewJob], definitions: Sequence[str]) -> str | None:
-    """Defaults by definition. Sent once if all jobs have one definition, as in most batches."""
+    """The defaults by definition, as JSON. If all jobs have the same definition, only the first job is read."""
     known = {job.definition: job.defaults for job in (jobs[:1] if len(definitions) == 1 else jobs) if job.defaults}
     return (
         "{" + ",".join(f"{msgspec.json.encode(name).decode()}:{text}" for name, text in known.items()) + "}"

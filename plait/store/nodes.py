@@ -11,7 +11,7 @@ from plait.store.workflows import Lease
 
 NodeState = Literal["active", "draining", "lost", "left"]
 Rule = Literal["quorum", "timeout", "node_failed", "quorum_lost"]
-"""The rule that decided a node job: quorum; timeout; a node failed; the quorum was lost."""
+"""The rule that decided a node job. `quorum_lost`: too many nodes failed to reach the quorum."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +39,10 @@ class JobNode:
     job_id: UUID
     definition: str
     status: Status | None
-    """None, for the leader, if the node is late."""
+    """None in `gather_nodes` if the node is late."""
     attempt: int
     late: bool
-    """Whether the node had not finished when the job was decided; its outcome then has no effect."""
+    """Whether the node had not finished when the job was decided. The outcome of a late node has no effect."""
     result: str | None
     error: str | None
     finished_at: datetime | None
@@ -63,7 +63,7 @@ class Nodes:
     async def job_nodes(
         self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
     ) -> list[JobNode]:
-        """The nodes of a node job, by name; empty for other jobs."""
+        """List the nodes of a node job, by name. Empty for other jobs."""
         return await self._job_nodes("select * from plait.job_nodes($1, $2, $3)", job_id, tenant_id, all_tenants)
 
     async def gather_nodes(self, job_id: UUID) -> list[JobNode]:

@@ -20,7 +20,7 @@ SPAWN_FIELDS: Final = (*CHILD_FIELDS, "delay_s", "dedupe_key")
 
 
 class SpawnStep(msgspec.Struct, frozen=True, kw_only=True):
-    """The step that records the result."""
+    """The step that records the ids of the spawned jobs."""
 
     key: StepKey
     hash: str
@@ -47,7 +47,7 @@ class Nurseries:
     async def spawn_many(
         self, lease: Lease, step: SpawnStep, jobs: Sequence[NewJob], *, nursery: UUID | None, sibling: bool
     ) -> tuple[Answer, list[UUID]]:
-        """Spawn jobs. Returns their ids; if an existing job has a dedupe key, its id."""
+        """Spawn jobs. Returns their ids. If a dedupe key is in use, returns the id of the existing job."""
         given = {**_spawned(lease, step, jobs), "p_nursery": nursery, "p_sibling": sibling}
         row = await self._db.fetchrow(f"select * from plait.spawn_many({named(given)})", *given.values())
         return row["o_status"], row["o_ids"] or []
@@ -55,7 +55,8 @@ class Nurseries:
     async def after_many(
         self, lease: Lease, step: SpawnStep, jobs: Sequence[NewJob], *, always: bool
     ) -> tuple[Answer, list[UUID]]:
-        """Add follow-ups. Returns their ids; if an existing job has a dedupe key, its id. `always`: they run after any outcome, and are stored now."""
+        """Add follow-ups. Returns their ids. If a dedupe key is in use, returns the id of the existing job. `always`: the follow-ups run after any
+        outcome, and are stored now."""
         given = {**_spawned(lease, step, jobs), "p_always": always}
         row = await self._db.fetchrow(f"select * from plait.after_many({named(given)})", *given.values())
         return row["o_status"], row["o_ids"] or []
@@ -63,7 +64,7 @@ class Nurseries:
     async def list_dependencies(
         self, job_id: UUID, tenant_id: UUID, *, after: int = -1, last: bool = False
     ) -> list[DependencyRow]:
-        """The dependencies of a job, starting at an index, with a few megabytes of results at a time. With `last`, only the last one."""
+        """List the dependencies of a job after the index `after`, with a few megabytes of results per call. With `last`, only the last dependency."""
         rows = await self._db.fetch(
             "select * from plait.list_dependencies($1, $2, $3, $4)", job_id, tenant_id, after, last
         )

@@ -48,18 +48,18 @@ class Queues:
         self._db = database
 
     async def list_queues(self, *, tenant_id: UUID | None = None) -> list[QueueRow]:
-        """All queues; if a tenant is given, with its jobs only."""
+        """List all queues. With a tenant, only the tenant's jobs are counted."""
         return [QueueRow(**row) for row in await self._db.fetch("select * from plait.list_queues($1)", tenant_id)]
 
     async def list_settings(self) -> list[QueueSettings]:
-        """Only queues with explicit settings, which are cheap to read."""
+        """List only queues with explicit settings, which are cheap to read."""
         rows = await self._db.fetch(
             "select name, paused, serial, max_running, rate_count, rate_period_s from plait.queues order by name"
         )
         return [QueueSettings(**row) for row in rows]
 
     async def set_queue(self, name: str, settings: Mapping[str, Any]) -> None:
-        """Change a queue, and wait for earlier claims (for at most 5 s). When this has returned, a paused queue starts no more jobs."""
+        """Change a queue, and wait at most 5 seconds for earlier claims to finish. After this call, a paused queue starts no more jobs."""
         text = msgspec.json.encode(dict(settings)).decode()
         await self._db.fetchval("select plait.set_queue($1, $2::json)", name, text)
         await self._db.unaudited.fetchval("select plait.await_claims($1)", name)

@@ -15,8 +15,8 @@ from plait.store.sockets import open_connection
 
 @asynccontextmanager
 async def scratch_database(url: str) -> AsyncIterator[str]:
-    """The URL of a new, empty database on the server of `url`. It is dropped at the end, together with those of plait's roles that were
-    created meanwhile."""
+    """Create an empty database on the server of `url`, and yield its URL. At the end, drop the database, and plait's roles if they did not exist
+    before."""
     name = f"plait_scratch_{uuid4().hex[:12]}"
     before = await _create(url, name)
     try:
@@ -26,7 +26,7 @@ async def scratch_database(url: str) -> AsyncIterator[str]:
 
 
 async def _create(url: str, name: str) -> set[str]:
-    """The roles that existed before."""
+    """Create the database. Returns the roles that existed before."""
     try:
         connection, _ = await open_connection(url, statement_s=LONG_S)
         try:
@@ -37,7 +37,7 @@ async def _create(url: str, name: str) -> set[str]:
             await say_goodbye(connection)
     except asyncpg.InsufficientPrivilegeError as error:
         raise PlaitError(
-            "this requires a database of its own, but the login has no permission to create one. Use a superuser's URL."
+            "this login has no permission to create a temporary database. Use a superuser's URL."
         ) from error
     except (asyncpg.PostgresError, *UNREACHABLE) as error:
         raise translate(error) from error

@@ -1,4 +1,4 @@
-"""Statements that send signals, on plait's or the caller's connection. Ids and tenants are text, which every driver can send."""
+"""Statements that send signals, on plait's connection or the caller's. Ids and tenants are passed as text, which every driver can send."""
 
 from typing import Any, Final
 from uuid import UUID
@@ -21,7 +21,7 @@ _STARTED: Final = {
     "limit_key": "p_limit_key::text",
     "correlation_id": "p_correlation_id::text",
 }
-"""The fields of a new job that `plait.signal_or_start` accepts, with the argument for each."""
+"""The fields of a new job that `plait.signal_or_start` accepts, with the parameter for each."""
 _OTHERS: Final = (
     "p_id::uuid",
     "p_signal::text",
@@ -34,7 +34,7 @@ _OTHERS: Final = (
 
 
 def _tenant(number: int) -> str:
-    """The tenant by its name or id. Default: the session's own."""
+    """SQL for the tenant's id, from a slug or id in this parameter. Default: the session's tenant."""
     return f"case when ${number}::text is null then {OWN_TENANT} else plait.tenant_id(${number}::text) end"
 
 
@@ -66,14 +66,14 @@ class Signals:
         self._db = database
 
     async def signal_or_start(self, arguments: list[Any]) -> UUID:
-        """Signal the job with a dedupe key, or start it and signal it; returns its id. Takes the values of `start_arguments`."""
+        """Signal the job with this dedupe key, or start a job and signal it. Returns its id. Pass the result of `start_arguments`."""
         row = await self._db.fetchrow(SIGNAL_OR_START, *arguments)
         return UUID(bytes=row["o_job"].bytes)
 
     async def reply_update(
         self, worker: int, job_id: UUID, attempt: int, update_id: UUID, *, value: str | None, error: str | None
     ) -> bool:
-        """Reply to an update; False if the lease is lost."""
+        """Reply to an update. Returns False if the lease is lost."""
         sql = (
             "select plait.reply_update(p_worker => $1, p_job => $2, p_attempt => $3, p_id => $4, "
             "p_value => $5::json, p_error => $6)"

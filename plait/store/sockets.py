@@ -1,6 +1,6 @@
-"""Open a connection on which neither side waits forever for a peer that is gone.
+"""Open a connection on which neither side waits forever for a dead peer.
 
-The client limits each statement. The kernels on both sides detect a dead peer: by keepalive while the connection is idle, and by
+The client has a timeout for each statement. The kernels on both sides detect a dead peer: by keepalive while the connection is idle, and by
 TCP_USER_TIMEOUT while sent bytes are not acknowledged. While it executes a statement, the server checks whether the client is still
 connected.
 """

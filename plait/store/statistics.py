@@ -1,4 +1,4 @@
-"""Statistics of jobs: counts, history, latency, and fan-outs in numbers."""
+"""Statistics of jobs: counts, history, latency, and the load of fan-outs."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -59,13 +59,13 @@ class ChildRow:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
     at: datetime
-    """When the live jobs were counted."""
+    """When the unfinished jobs were counted."""
     live: dict[Status, int]
     oldest_queued_s: float | None
     failed: int
     dead_letter: int
     failures_at: datetime | None
-    """When these two were counted; None: not yet."""
+    """When `failed` and `dead_letter` were counted; None: not counted yet."""
     fan_outs: int
     workflows: int
 
@@ -88,7 +88,7 @@ class HistoryRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatencyRow:
-    """How long the jobs of one interval waited and ran, in seconds."""
+    """Wait and run times, in seconds, of a sample of the jobs of one interval."""
 
     at: datetime
     jobs: int
@@ -118,7 +118,7 @@ class Statistics:
         start: int = 0,
         limit: int = 100,
     ) -> list[ChildRow]:
-        """The children of a job's fan-out, starting at an index. Default: the first fan-out."""
+        """List the children of a job's fan-out, starting at the index `start`. Default: the first fan-out."""
         sql = (
             "select * from plait.list_children(p_job => $1, p_fan_out => $2, p_tenant => $3, p_all => $4, "
             "p_start => $5, p_limit => $6)"
@@ -137,7 +137,7 @@ class Statistics:
         end: datetime | None = None,
         parts: int = 100,
     ) -> list[FanOutLoadRow]:
-        """How many children of a job's fan-out ran at the same time, in equal intervals. Default: over the fan-out's lifetime."""
+        """List how many children of a job's fan-out ran in each of `parts` equal intervals. Default: the fan-out's lifetime."""
         sql = (
             "select * from plait.fan_out_load(p_job => $1, p_fan_out => $2, p_tenant => $3, p_all => $4, "
             "p_start => $5, p_end => $6, p_parts => $7)"
@@ -166,7 +166,7 @@ class Statistics:
         start: datetime | None = None,
         step: timedelta = timedelta(minutes=1),
     ) -> list[HistoryRow]:
-        """From the leader's counts per minute; empty intervals are omitted."""
+        """List outcomes by interval, from the leader's counts per minute. Empty intervals are omitted."""
         sql = "select * from plait.history($1, $2, $3, $4)"
         return [HistoryRow(**row) for row in await self._db.fetch(sql, tenant_id, all_tenants, start, step)]
 
@@ -178,6 +178,6 @@ class Statistics:
         start: datetime | None = None,
         step: timedelta = timedelta(minutes=1),
     ) -> list[LatencyRow]:
-        """From a sample of the jobs of each interval; empty intervals are omitted."""
+        """List wait and run times by interval, from a sample of jobs. Empty intervals are omitted."""
         sql = "select * from plait.latency($1, $2, $3, $4)"
         return [LatencyRow(**row) for row in await self._db.fetch(sql, tenant_id, all_tenants, start, step)]

@@ -1,4 +1,4 @@
-"""Streams that running jobs write, and news for followers of a job. Writes are fenced by (worker, job, attempt)."""
+"""Streams that running jobs write, and new items for their readers. Writes are fenced by (worker, job, attempt)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ CLOSED: Final = -3
 
 
 class StreamItem(msgspec.Struct, frozen=True, gc=False):
-    """An item of a stream, by its position among its branch's items. `value` is JSON; None closes the stream."""
+    """An item of a stream. `position`: its position among the items of its branch. `value`: JSON; None closes the stream."""
 
     lease: Lease
     name: str
@@ -28,7 +28,7 @@ class StreamItem(msgspec.Struct, frozen=True, gc=False):
 
 
 class Following(msgspec.Struct, frozen=True, gc=False):
-    """A followed subject, such as `stream <name>` of a job, after the item with this number."""
+    """A subject that a reader follows, such as `stream <name>` of a job. `after`: the number of the last item it has."""
 
     job_id: UUID
     tenant_id: UUID
@@ -37,7 +37,7 @@ class Following(msgspec.Struct, frozen=True, gc=False):
 
 
 class News(msgspec.Struct, frozen=True, gc=False):
-    """Items with their numbers. `ended`: no more items will follow. `status` is the job's; None if the job does not exist."""
+    """New items with their numbers. `ended`: no more items will follow. `status`: the job's status; None if the job does not exist."""
 
     status: Status | None
     ended: bool
@@ -46,7 +46,7 @@ class News(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class StreamToken:
-    """The job whose streams a token allows reading."""
+    """A valid stream token. `redacted`: whether items must be redacted."""
 
     tenant_id: UUID
     redacted: bool
@@ -57,7 +57,7 @@ class Streams:
         self._db = database
 
     async def write(self, items: Sequence[StreamItem]) -> list[int]:
-        """Append items; returns for each the last stored position of its branch, or STALE, FULL or CLOSED."""
+        """Append items. Returns, for each item, the last stored position of its branch, or STALE, FULL or CLOSED."""
         stored: list[int] = await self._db.fetchval(
             "select plait.write_streams(p_workers => $1, p_jobs => $2, p_attempts => $3, p_names => $4, "
             "p_branches => $5, p_positions => $6, p_values => $7)",
@@ -72,7 +72,7 @@ class Streams:
         return stored
 
     async def follow(self, followed: Sequence[Following]) -> dict[int, News]:
-        """New items, by position in the sequence; positions without news are missing."""
+        """Read new items, by position in `followed`. Positions without new items are omitted."""
         rows = await self._db.fetch(
             "select * from plait.follow($1, $2, $3, $4)",
             [one.job_id for one in followed],
@@ -96,7 +96,7 @@ class Streams:
         tenant_id: UUID | None = None,
         redacted: bool = False,
     ) -> datetime:
-        """Create a token for the streams of one job; returns when it expires."""
+        """Create a token for the streams of one job. Returns when it expires."""
         sql = "select plait.open_stream($1, $2, $3, $4, $5)"
         expires: datetime = await self._db.fetchval(sql, job_id, hash, ttl, tenant_id, redacted)
         return expires

@@ -14,7 +14,7 @@ from plait.store.database import Database
 
 OWN_TENANT: Final = f"""coalesce(plait._visible_tenant(),
   case when coalesce(current_setting('plait.tenant', true), '') = '' then '{DEFAULT_TENANT}'::uuid end)"""
-"""The tenant of a session that does not name one: the login's tenant, the one in the setting plait.tenant, or the default tenant. Null
+"""The tenant of a call without a tenant: the login's tenant, the tenant in the setting plait.tenant, or the default tenant. Null
 if the setting is not a tenant's id."""
 
 
@@ -48,7 +48,7 @@ class TenantLoadRow:
     waiting: int
     oldest_s: float | None
     ended: int
-    """Attempts in the given time."""
+    """Attempts that ended since `start`."""
     failure_rate: float | None
     run_s: float
     share: float | None
@@ -61,18 +61,18 @@ class Tenants:
         self._db = database
 
     async def tenant_id(self, tenant: str) -> UUID:
-        """A tenant's id by its slug, or by its id as text."""
+        """Get a tenant's id by its slug, or by its id as text."""
         return UUID(bytes=(await self._db.fetchval("select plait.tenant_id($1)", tenant)).bytes)
 
     async def own_tenant_id(self) -> UUID:
-        """The tenant of this login, for calls that do not name one."""
+        """The tenant of calls without a tenant."""
         tenant_id = await self._db.fetchval(f"select {OWN_TENANT}")
         if tenant_id is None:
             raise UnknownTenant("the setting plait.tenant must be the id of a tenant")
         return UUID(bytes=tenant_id.bytes)
 
     async def set_tenant(self, slug: str, settings: Mapping[str, Any] | None = None, *, new: bool = False) -> UUID:
-        """Create or change a tenant. `new`: an error if it exists."""
+        """Create or change a tenant. `new`: raise an error if it exists."""
         text = msgspec.json.encode(dict(settings or {})).decode()
         sql = "select plait.set_tenant($1, $2::json, $3)"
         return UUID(bytes=(await self._db.fetchval(sql, slug, text, new)).bytes)

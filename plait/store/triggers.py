@@ -109,13 +109,13 @@ class Triggers:
         unchanged_since: datetime | None = None,
         new: bool = False,
     ) -> UUID:
-        """Create or change a trigger by its label. `new`: an error if it exists."""
+        """Create or change a trigger by its label. `new`: raise an error if it exists."""
         text = msgspec.json.encode(dict(settings)).decode()
         sql = "select plait.set_trigger($1, $2::json, $3, $4, $5)"
         return UUID(bytes=(await self._db.fetchval(sql, label, text, tenant_id, unchanged_since, new)).bytes)
 
     async def declare_triggers(self, triggers: Sequence[Mapping[str, Any]], definitions: Sequence[str]) -> int:
-        """Register the triggers in an application's code; returns how many were removed."""
+        """Register the triggers of an application's code. Returns how many triggers were removed."""
         text = msgspec.json.encode(list(triggers)).decode()
         return int(await self._db.fetchval("select plait.declare_triggers($1::json, $2)", text, list(definitions)))
 
@@ -137,7 +137,7 @@ class Triggers:
     async def get_trigger(
         self, named: str | UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
     ) -> TriggerRow:
-        """A trigger by its id or label."""
+        """Get a trigger by its id or label."""
         chosen: dict[str, Any] = {"trigger_id": named} if isinstance(named, UUID) else {"label": named}
         rows = await self.list_triggers(tenant_id=tenant_id, all_tenants=all_tenants, **chosen)
         if len(rows) != 1:
@@ -171,7 +171,7 @@ class Triggers:
         missed: int,
         error: str | None = None,
     ) -> int | None:
-        """Enqueue the jobs of these instants, and advance the schedule. None if the schedule has changed, so that nothing was done."""
+        """Enqueue the jobs of these instants, and advance the schedule. Returns None if the schedule was changed meanwhile; then nothing is done."""
         fired: int | None = await self._db.fetchval(
             "select plait.fire(p_trigger => $1, p_revision => $2, p_cursor => $3, p_upto => $4, p_next => $5, "
             "p_fires => $6::json, p_missed => $7, p_error => $8)",
@@ -180,5 +180,5 @@ class Triggers:
         return fired
 
     async def release_fires(self, limit: int = 100) -> int:
-        """Fire instants that waited for a previous job that has ended; returns their number."""
+        """Fire instants that waited for a previous job, if it is final now. Returns their number."""
         return int(await self._db.fetchval("select plait.release_fires($1)", limit))

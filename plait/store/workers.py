@@ -1,7 +1,7 @@
 """A worker's calls: register, cycle, renew its lease, leave.
 
-`cycle` is the hot path. It uses the worker's own connection, passes arrays of built-in types, and decodes nothing that is not
-needed.
+`cycle` is the hot path. It uses the worker's own connection, passes arrays of built-in types, and decodes only
+the columns that it needs.
 """
 
 import time
@@ -19,9 +19,9 @@ from plait.store.database import UNREACHABLE, Database, say_goodbye, translate
 from plait.store.named_arguments import named
 
 CAREFUL_S: Final = 1.0
-"""For this long after a lock timeout, batches do not wait for locked rows of outcomes."""
+"""For this long after a lock timeout, batches skip outcomes whose rows are locked."""
 _OUTCOMES: Final = ("p_jobs", "p_attempts", "p_outcomes", "p_results", "p_details", "p_ran_ms")
-"""The arrays of `_columns`, in its order."""
+"""The parameters for the arrays of `_columns`, in the same order."""
 _SETTLED: Final = named(("p_worker", *_OUTCOMES))
 _CYCLE: Final = "select * from plait.cycle(" + named((
     "p_worker", "p_queues", "p_limits", "p_cursors", "p_lane_cursors", *_OUTCOMES, "p_sleep", "p_bounds", "p_careful",
@@ -38,7 +38,7 @@ class Settlement(msgspec.Struct, frozen=True, gc=False):
     detail: str | None = None
     ran_ms: float | None = None
     definition: str = ""
-    """Only for metrics; the database has its own copy."""
+    """Used only for metrics, and not sent to the database."""
 
 
 class Claimed(msgspec.Struct, frozen=True, gc=False):
@@ -70,17 +70,17 @@ _COLUMNS: Final = {
 }
 """The column of `plait.cycle` for each field."""
 _CLAIMED: Final = tuple(_COLUMNS[field] for field in Claimed.__struct_fields__)
-"""In the order of the fields, because jobs are built by position on the hot path."""
+"""The columns in the order of the fields, because the hot path builds jobs by position."""
 
 
 @dataclass(slots=True)
 class Cursor:
-    """Where the next fair claim on one queue continues: the position among tenants and among lanes, and the scan bounds that skip deleted rows."""
+    """The position at which the next fair claim on a queue continues, among tenants and among lanes, and the scan bounds that skip deleted rows."""
 
     tenant: UUID | None = None
     lane: str | None = None
     bounds: str | None = None
-    """Scan bounds: where the next claim starts reading the index. Only the database reads them."""
+    """Scan bounds: where the next claim starts reading the index. Opaque to the worker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +91,9 @@ class Cycle:
     """Positions, from 0, of settlements that had no effect because the lease was lost."""
     cancels: list[tuple[UUID, int]]
     busy: list[int] = field(default_factory=list)
-    """Positions of settlements whose rows a user's transaction locks: nothing was recorded, and they must be sent again."""
+    """Positions of settlements whose rows are locked by another transaction. They were not recorded and must be sent again."""
     alone: bool | None = None
-    """Whether no other worker serves its queues. None if this was not checked, since it claimed too few jobs for it to matter."""
+    """Whether no other worker serves its queues. None if this was not checked, because the cycle claimed too few jobs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,7 @@ class WorkerRow:
     definitions: list[str]
     running: int
     prefetched: int
-    """Jobs that it had claimed but not started at its last heartbeat."""
+    """Jobs that the worker had claimed but not started at its last heartbeat."""
     metadata: str
     started_at: datetime
     seen_at: datetime
@@ -131,7 +131,7 @@ class WorkerRow:
     """Set while a handler blocks the worker's event loop."""
     blocked_s: float | None
     blocked_job: UUID | None
-    """None if it is unknown."""
+    """The job that blocks the event loop; None if unknown."""
 
 
 class Workers:
@@ -154,8 +154,8 @@ class Workers:
         url: str | None = None,
         build: str | None = None,
     ) -> int:
-        """`node`: the worker's node. `holder`: the name of its process in leader elections. `url`: the URL of the API in that process.
-        `build`: the build of its code."""
+        """Register a worker. Returns its id. `node`: the worker's node. `holder`: the name of its process in leader elections. `url`: the URL
+        of the API in that process. `build`: the build of its code."""
         return int(
             await self._db.fetchval(
                 "select plait.register_worker(p_host => $1, p_pid => $2, p_version => $3, p_queues => $4, "
@@ -177,23 +177,23 @@ class Workers:
         )
 
     async def drain(self, worker: int) -> None:
-        """The worker is shutting down: its node does not take part in new node jobs."""
+        """Mark the worker as shutting down, so that its node takes no part in new node jobs."""
         await self._db.fetchval("select plait.drain($1)", worker)
 
     async def settle(self, worker: int, settlements: Sequence[Settlement]) -> list[bool]:
-        """Record outcomes; returns for each whether it is recorded, now or by an earlier call."""
+        """Record outcomes. Returns, for each outcome, whether this call or an earlier call recorded it."""
         rows = await self._db.fetch(f"select accepted from plait.settle({_SETTLED})", worker, *_columns(settlements))
         return [row["accepted"] for row in rows]
 
     async def settle_free(self, worker: int, settlements: Sequence[Settlement]) -> list[bool | None]:
-        """Like `settle`, but returns None for an outcome whose rows another transaction locks. It is not recorded, and may be sent again."""
+        """Like `settle`, but returns None for an outcome whose rows are locked by another transaction. Send that outcome again."""
         rows = await self._db.fetch(
             f"select accepted from plait.settle({_SETTLED}, p_careful => true)", worker, *_columns(settlements)
         )
         return [row["accepted"] for row in rows]
 
     async def claim(self, worker: int, queue: str, limit: int = 1, *, sleep: bool = False) -> list[Claimed]:
-        """`sleep`: if there are no jobs, enqueues send notifications to this worker from now on."""
+        """Claim jobs of one queue. `sleep`: if there are none, mark the worker as waiting, so that enqueues notify it."""
         rows = await self._db.fetch("select * from plait.claim($1, $2, $3, $4)", worker, queue, limit, sleep)
         given: list[dict[str, Any]] = [{**row, "queue": queue} for row in rows]
         return [Claimed(**{field: one[field] for field in Claimed.__struct_fields__}) for one in given]
@@ -208,7 +208,7 @@ class Workers:
         blocked_job: UUID | None = None,
         prefetched: int = 0,
     ) -> Beat:
-        """`blocked_s`: how long its event loop has been blocked, and by which job. `prefetched`: the number of jobs that are claimed but
+        """Renew the worker's lease. `blocked_s`, `blocked_job`: how long its event loop has been blocked, and by which job. `prefetched`: the number of jobs that are claimed but
         not started."""
         row = await self._db.fetchrow(
             "select * from plait.heartbeat(p_worker => $1, p_running => $2, p_held => $3, "
@@ -231,7 +231,7 @@ class Workers:
     async def progress(
         self, worker: int, job_id: UUID, attempt: int, progress: str | None, state: str | None = None
     ) -> bool:
-        """Store the progress of a running attempt; False if its lease is lost."""
+        """Store the progress of a running attempt. Returns False if its lease is lost."""
         sql = "select plait.progress($1, $2, $3, $4::json, $5::json)"
         return bool(await self._db.fetchval(sql, worker, job_id, attempt, progress, state))
 
@@ -243,7 +243,7 @@ class Workers:
     async def log_attempt(
         self, worker: int, job_id: UUID, attempt: int, *, stdout: str, stderr: str, progress: str | None
     ) -> bool:
-        """Store the tail of a running attempt's output; False if its lease is lost."""
+        """Store the tail of a running attempt's output. Returns False if its lease is lost."""
         sql = (
             "select plait.log_attempt(p_worker => $1, p_job => $2, p_attempt => $3, p_stdout => $4, "
             "p_stderr => $5, p_progress => $6::text::json)"
@@ -263,7 +263,7 @@ class Workers:
 
 
 class CycleConnection:
-    """The worker's own connection for `cycle`. Not safe for concurrent calls: a worker has one for each concurrent round trip of its pump."""
+    """A connection for `cycle`. It is not safe for concurrent calls: a worker has one connection per concurrent round trip of its pump."""
 
     def __init__(self, connection: asyncpg.Connection, statement_s: float | None) -> None:
         self._connection = connection
@@ -292,7 +292,7 @@ class CycleConnection:
     ) -> Cycle:
         """Settle outcomes, then claim up to `wanted` jobs of each queue. Advances the cursors.
 
-        The database waits about 300 ms for a row that another transaction locks. Then the batch is sent again without waiting for locks.
+        The database waits about 300 ms for rows that other transactions lock. After that, the batch is sent again without waiting for locks.
         """
         queues = [queue for queue, limit in wanted.items() if limit > 0]
         at = [cursors.setdefault(queue, Cursor()) for queue in queues]
@@ -337,7 +337,7 @@ class CycleConnection:
 
 
 def _columns(settlements: Sequence[Settlement]) -> list[Any]:
-    """The six arrays of settle; an unused column is null, and no outcomes means that all have succeeded."""
+    """The six arrays of `plait.settle`. An unused column is null. If all attempts succeeded, the outcomes are null."""
     outcomes = [s.outcome for s in settlements]
     return [
         [s.job_id for s in settlements],
@@ -354,7 +354,7 @@ def _used(column: list[Any]) -> list[Any] | None:
 
 
 def _all(values: list[Any] | None, count: int) -> list[Any]:
-    """A common value is sent once, and a column without values is null."""
+    """Expand a column: a common value is sent once, and a column without values is null."""
     if not values:
         return [None] * count
     return values if len(values) == count else values * count

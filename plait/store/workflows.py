@@ -31,11 +31,12 @@ StepKind = Literal[
 Suspension = Literal["suspended", "opened", "ready", "waiting", "stale", "canceled"]
 
 PAGE_BYTES: Final = 8 * 1024 * 1024
-"""Values of steps and results of children are loaded in pages. A page ends with the value that reaches this size. A value in a row has at most 1 MiB."""
+"""The values of steps and the results of children are loaded in pages. A page ends after the value that reaches this size. A value in a row
+has at most 1 MiB."""
 
 
 class Lease(msgspec.Struct, frozen=True, gc=False):
-    """The permission of one attempt to write."""
+    """The lease under which one attempt writes: its worker, job and number."""
 
     worker: int
     job_id: UUID
@@ -43,14 +44,14 @@ class Lease(msgspec.Struct, frozen=True, gc=False):
 
 
 class NodePlace(msgspec.Struct, frozen=True, gc=False):
-    """A position in a workflow: after this child of this fan-out."""
+    """A position in a workflow: a child of a fan-out."""
 
     fan_out_id: UUID | None
     fan_out_index: int | None
 
 
 class StepKey(msgspec.Struct, frozen=True, gc=False):
-    """The identity of a step: its branch, its name and its occurrence there. `seq` is its number among all steps."""
+    """The identity of a step: its branch, its name, and its occurrence in that branch. `seq`: its number among all steps."""
 
     branch: str
     name: str
@@ -59,7 +60,7 @@ class StepKey(msgspec.Struct, frozen=True, gc=False):
 
 
 class Checkpoint(msgspec.Struct, frozen=True, gc=False):
-    """The end of a step: a value or an error. `finished` is its place in the order of ends; None if its branch was canceled."""
+    """The outcome of a step: a value or an error. `finished`: its position in the order in which steps finished; None if its branch was canceled."""
 
     lease: Lease
     key: StepKey
@@ -92,7 +93,7 @@ class StepRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class Wait(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """Something that a job waits for: one element of `plait.await_steps`."""
+    """One wait of a job, as an element of the argument of `plait.await_steps`."""
 
     branch: str
     name: str
@@ -123,7 +124,7 @@ CHILD_FIELDS: Final = ("id", "definition", "payload", "queue", "priority", "max_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewFanOut:
-    """A fan-out and its step. `early`: it is decided as soon as `needed` children have succeeded, without waiting for all to end."""
+    """A fan-out and its step. `early`: it is decided as soon as `needed` children have succeeded, without waiting for the remaining children."""
 
     id: UUID
     key: StepKey
@@ -133,14 +134,14 @@ class NewFanOut:
     early: bool
     timeout_s: float | None
     cancel_remaining: bool | None
-    """Whether to cancel the remaining children. True: once the fan-out is decided. None: only if it failed. False: never."""
+    """When to cancel the remaining children. True: once the fan-out is decided. None: only if it failed. False: never."""
     cancel_on_parent_failure: bool
     nested: bool
     streamed: bool
 
 
 class ChildOutcome(msgspec.Struct, frozen=True, gc=False):
-    """The outcome of one child. `position` is where to continue."""
+    """The outcome of one child. `position`: pass it as `after` to continue."""
 
     position: int
     index: int
@@ -159,12 +160,12 @@ class Workflows:
         self._db = database
 
     async def save_steps(self, worker: int, steps: Sequence[Checkpoint]) -> list[int]:
-        """Checkpoint steps; returns the positions of those whose lease is lost."""
+        """Checkpoint steps. Returns the positions of the steps whose lease is lost."""
         stale = await self._db.fetchval(SAVE_STEPS, worker, *step_columns(steps).values())
         return [position - 1 for position in stale or ()]
 
     async def resume_steps(self, lease: Lease, *, most_bytes: int = PAGE_BYTES) -> list[StepRow] | None:
-        """The recorded steps of the job, in order; None if the lease is lost. Values after `most_bytes` are omitted."""
+        """Load the recorded steps of the job, in order. Values after `most_bytes` are omitted. Returns None if the lease is lost."""
         rows = await self._db.fetch(_RESUME_STEPS, lease.worker, lease.job_id, lease.attempt, most_bytes)
         if rows and rows[0]["name"] is None:
             return None
@@ -173,7 +174,7 @@ class Workflows:
     async def step_values(
         self, lease: Lease, first: StepRow, *, most_bytes: int = PAGE_BYTES
     ) -> dict[tuple[str, str, int], str] | None:
-        """The values of a step and of the steps after it, by branch, name and occurrence; None if the lease is lost."""
+        """Load the values of a step and of later steps, by branch, name and occurrence. Returns None if the lease is lost."""
         sql = (
             "select * from plait.step_values(p_worker => $1, p_job => $2, p_attempt => $3, p_branch => $4, "
             "p_name => $5, p_occurrence => $6, p_seq => $7, p_bytes => $8)"
@@ -185,7 +186,7 @@ class Workflows:
         return {(row["branch"], row["name"], row["occurrence"]): row["value"] for row in rows}
 
     async def drop_steps(self, lease: Lease, branches: Sequence[str], *, since: int) -> None:
-        """Drop the steps of these branches, starting at this number: they run again in the next attempt."""
+        """Drop the steps of these branches from the number `since` on. They run again in the next attempt."""
         await self._db.fetchval(
             "select plait.drop_steps($1, $2, $3, $4, $5)",
             lease.worker,
@@ -196,13 +197,13 @@ class Workflows:
         )
 
     async def abandon_fan_outs(self, lease: Lease, fan_outs: Sequence[UUID]) -> None:
-        """The job no longer waits for these fan-outs: their open children are canceled."""
+        """Stop waiting for these fan-outs, and cancel their open children."""
         await self._db.fetchval(
             "select plait.abandon_fan_outs($1, $2, $3, $4)", lease.worker, lease.job_id, lease.attempt, list(fan_outs)
         )
 
     async def continue_as_new(self, lease: Lease, payload: str, undelivered: Sequence[StepKey] = ()) -> Suspension:
-        """Restart the job with this payload, without steps. Signals that undelivered steps had received become unread again."""
+        """Restart the job with this payload, without steps. Signals that the `undelivered` steps had received become unread again."""
         status: Suspension = await self._db.fetchval(
             "select plait.continue_as_new($1, $2, $3, $4, $5)",
             lease.worker,
@@ -251,14 +252,14 @@ class Workflows:
     async def gather(
         self, job_id: UUID, fan_out_id: UUID, *, after: int = -1, limit: int = 5000, most_bytes: int | None = None
     ) -> list[ChildOutcome]:
-        """The outcomes of at most `limit` children; fewer if their results and errors reach `most_bytes`, but at least one if there is any."""
+        """Load the outcomes of at most `limit` children. Stops early after the outcome that reaches `most_bytes`."""
         rows = await self._db.fetch(_GATHER, job_id, fan_out_id, after, limit, most_bytes)
         return _child_outcomes(rows)
 
     async def await_steps(
         self, lease: Lease, waits: Sequence[Wait], abandoned: Sequence[StepKey], *, next_number: int, suspend: bool
     ) -> tuple[Suspension, list[StepEnd], float | None]:
-        """Wait for any of these, or return those that have ended. Also returns the seconds until the first one is due."""
+        """Suspend until one of these waits ends, or return the waits that have ended. Also returns the seconds until the next wait is due."""
         row = await self._db.fetchrow(
             "select * from plait.await_steps(p_worker => $1, p_job => $2, p_attempt => $3, p_next => $4, "
             "p_suspend => $5, p_waits => $6, p_abandoned => $7)",
@@ -269,7 +270,7 @@ class Workflows:
         return row["o_status"], ended, row["o_next_s"]
 
 
-# Rows are built by position: the statement selects the fields in their order.
+# Rows are built by position, so the statement selects the columns in the order of the fields.
 _RESUME_STEPS: Final = f"select {', '.join(StepRow.__struct_fields__)} from plait.resume_steps($1, $2, $3, $4)"
 _GATHERED: Final = {"position": "o_position", "index": "fan_out_index"}
 _GATHER: Final = (
@@ -288,7 +289,7 @@ def _child_outcomes(rows: Sequence[Row]) -> list[ChildOutcome]:
 
 
 def step_columns(steps: Sequence[Checkpoint]) -> dict[str, list[Any] | None]:
-    """The arrays of `SAVE_STEPS`, by the names of their parameters; an unused one is null."""
+    """The arrays of `SAVE_STEPS`, by parameter name. An unused array is null."""
     return {
         "p_jobs": [step.lease.job_id for step in steps],
         "p_attempts": [step.lease.attempt for step in steps],

@@ -1,14 +1,14 @@
-"""Lay out plait/sql for a width of 100 columns: `python -m scripts.sql_format`; with `--check` it only reports.
+"""Format plait/sql for a width of 100 columns: `python -m scripts.sql_format`. With `--check` it only reports.
 
-It changes layout and nothing else: a statement with a longer line is broken at its clauses, commas and operators, a longer comment is
-wrapped, and blanks at line ends are removed. A statement that fits stays as its author wrote it. `format_sql` repeats this
+It changes only the layout. A statement with a longer line is broken at its clauses, commas and operators, a longer comment is
+wrapped, and trailing white space is removed. A statement that fits is not changed. `format_sql` repeats this
 until nothing changes, so it is idempotent. It compares the tokens and the words of the comments before and after, and fails if
-they differ. Only a line with a long string may stay too long.
+they differ. Only a line with a long string may exceed the width.
 
-No ready tool does this, measured on ten complicated functions (1,591 lines). sqlfluff 4.5 and sqruff 0.44 read a function's body, which is
-almost all of plait/sql, as one string. pgFormatter 5.5 formats bodies, but it removed `#variable_conflict use_column` from four
-functions and all blank lines, indented wrapped lines with tabs, indented comments further with each run, made 76 % more lines, and left 89 lines
-too long.
+No existing tool is suitable, according to a test with ten complicated functions (1,591 lines). sqlfluff 4.5 and sqruff 0.44 treat a function's
+body, which is almost all of plait/sql, as one string. pgFormatter 5.5 formats bodies. But it removed `#variable_conflict use_column` from four
+functions, removed all blank lines, indented wrapped lines with tabs, and indented comments further with each run. It produced 76% more lines, and
+left 89 lines too long.
 """
 
 from .comments import SUMMARY, move_trailing_comments, wrap_comments
@@ -22,7 +22,7 @@ LONG_STRING = 60
 
 
 def format_sql(text: str) -> str:
-    """The same SQL, laid out."""
+    """Format SQL."""
     before = text
     for _ in range(ROUNDS):
         after = "".join(line.rstrip() + "\n" for line in before.splitlines())
@@ -38,11 +38,11 @@ def format_sql(text: str) -> str:
 
 def require_same_meaning(before: str, after: str) -> None:
     if before != after and (_code(before) != _code(after) or _words(before) != _words(after)):
-        raise ValueError("the formatter would change more than the layout: this is a defect of scripts/sql_format")
+        raise ValueError("the formatter would change more than the layout: this is a bug in scripts/sql_format")
 
 
 def faults(text: str) -> list[str]:
-    """Faults that a person must correct: tabs, names in upper case, and lines that could not be broken."""
+    """List faults that must be corrected by hand: tabs, names in upper case, and lines that could not be broken."""
     lines = text.splitlines()
     found = [f"line {n}: a tab" for n, line in enumerate(lines, 1) if "\t" in line]
     strings: dict[int, int] = {}

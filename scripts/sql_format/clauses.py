@@ -1,4 +1,4 @@
-"""Where the clauses of a statement begin, and which of them begin a line."""
+"""Split a statement into clauses, and decide which clauses begin a line."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -9,9 +9,9 @@ VERBS = {"select", "insert", "update", "delete", "with", "perform"}
 JOINS = {"left", "right", "full", "inner", "cross", "natural", "outer"}
 UNIONS = {"union", "intersect", "except"}
 HARD = {"select", "from", "where", "values", "returning", "join", "group", "having", "order"} | UNIONS
-"""These always begin a line in a statement that is broken."""
+"""Keywords that always begin a line in a broken statement."""
 SOFT = {"into", "limit", "offset", "for", "set", "using", "do", "returns", "language", "to"}
-"""These begin a line if they do not fit on the line of the previous clause."""
+"""Keywords that begin a line if they do not fit on the line of the previous clause."""
 
 
 class Clause(NamedTuple):
@@ -20,7 +20,7 @@ class Clause(NamedTuple):
 
 
 def clauses(parts: list[Part]) -> Iterator[Clause]:
-    """The clauses of a statement; for `with … select …` and `select … union select …`, its queries."""
+    """Yield the clauses of a statement. For `with … select …` and `select … union select …`, yield its queries."""
     current: list[Part] = []
     hard = False
     united = any(word_at(parts, n) in UNIONS for n in range(len(parts)))
@@ -72,7 +72,7 @@ def _starts(parts: list[Part], n: int) -> tuple[bool, bool]:
         case "select":
             return first not in ("grant", "revoke") and before != "for", True
         case "from":
-            names = before in ("distinct", "delete", "select", "perform")  # is distinct from; an empty list
+            names = before in ("distinct", "delete", "select", "perform")  # `is distinct from`, or an empty select list
             return not names and first in (*VERBS, "from", "revoke"), first != "revoke"
         case "for":
             return after in ("update", "no", "share", "key", "select"), False

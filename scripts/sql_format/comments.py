@@ -1,4 +1,4 @@
-"""Comments that are too long."""
+"""Wrap comments that are too long."""
 
 import re
 
@@ -6,7 +6,7 @@ from .tokens import WIDTH, tokenize
 
 _LINE = re.compile(r"(?P<head> *-- )(?P<text>.*)")
 _LABEL = re.compile(r" *(?:\S+(?: \S+){0,3} {2,}(?=\S)|- )?")
-"""The blanks or the label before a paragraph. Its other lines are indented by the same width."""
+"""The blanks or the label before a paragraph. The paragraph's other lines are indented by the same width."""
 _EXAMPLE = re.compile(r" {2,}(?:select|with|insert|update|delete|call)\b")
 """A statement in a comment is not prose, so it must be broken by hand."""
 SUMMARY = re.compile(r"-- [a-z_]\w*: ")
@@ -16,7 +16,7 @@ _LEAST = 40
 
 
 def move_trailing_comments(text: str) -> str:
-    """Wrap a comment that makes its line too long: within its column, in a list of columns or variables; otherwise move it above the line."""
+    """Wrap a comment that makes its line too long. In a list of columns or variables, wrap it within its column; otherwise move it above the line."""
     lines = text.splitlines()
     comments = [token for token in tokenize(text) if token.kind == "comment"]
     starts = {token.line: token.col for token in comments if not token.newline}
@@ -81,7 +81,7 @@ def _continues(before: str, after: str) -> bool:
 
 
 def _balance(text: str, width: int) -> list[str]:
-    """Lines of about the same length, and no more of them than needed."""
+    """Wrap text into the minimum number of lines, of about the same length."""
     lines = _fill(text, width)
     while len(shorter := _fill(text, width - 1)) == len(lines) and max(map(len, shorter)) < width:
         lines, width = shorter, width - 1
@@ -89,7 +89,7 @@ def _balance(text: str, width: int) -> list[str]:
 
 
 def _fill(text: str, width: int, label: int = 0) -> list[str]:
-    """Break words into lines. The first line begins with a label; the others are indented by its width."""
+    """Break words into lines. The first line begins with a label; the other lines are indented by its width."""
     lines = [""]
     for word in text.split(" "):
         room = width + label if len(lines) == 1 else width

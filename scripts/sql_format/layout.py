@@ -1,7 +1,7 @@
 """The layout of one statement that has a line over 100 columns.
 
-A part of the statement that fits at its new place stays as its author broke it. Any other part is broken at its weakest joints: first between
-clauses, then at commas, `or`, `and` and `||`, then within its groups or at other operators, whichever needs fewer lines.
+A part of the statement that fits at its new position keeps its line breaks. Any other part is broken: first between clauses, then at commas,
+`or`, `and` and `||`, then within its groups or at other operators, whichever needs fewer lines.
 """
 
 import re
@@ -30,7 +30,7 @@ from .tokens import (
 Lines = list[str]
 """The first line without its indentation, the others with it."""
 NEAR = 45
-"""A subquery that would be aligned in a column to the right of this one begins on the next line."""
+"""A subquery that would be aligned to the right of this column begins on the next line."""
 FAR = 16
 """Arguments that would be aligned further to the right than this begin on the next line, even if that needs one more line."""
 _HEAD = re.compile(
@@ -38,7 +38,7 @@ _HEAD = re.compile(
     r"|(?:grant|revoke) \w+ on(?: function)?)\b"
 )
 _ALIGNED = {"select", "perform", "values", "from", "and", "or", "else"}
-"""Further lines of these clauses are aligned with the first part; those of others are indented by 2."""
+"""Further lines of these clauses are aligned with the first part; further lines of other clauses are indented by 2."""
 _IN_GROUP = 2
 _OPERATORS = (
     (0, ("and",)),  # the `and` of `between`
@@ -46,12 +46,12 @@ _OPERATORS = (
     (3, ("=", "<>", "<", ">", "<=", ">=", "~")),
     (4, ("*", "/")),
 )
-"""Joints of last resort, and their rank; a break within a group has rank 2."""
+"""Operators to break at as a last resort, with their rank. A break within a group has rank 2."""
 _PAIRS = {"json_build_object", "jsonb_build_object"}
 
 
 def lay_out(tokens: list[Token]) -> list[str]:
-    """The lines of a statement, which begins on a line of its own."""
+    """Lay out a statement that begins on its own line."""
     col = tokens[0].col
     size = len(tokens)
     while tokens[size - 1].kind == "comment":
@@ -89,7 +89,7 @@ def _statement(parts: list[Part], col: int) -> Lines:
 
 
 def _loop(parts: list[Part], at: int, col: int) -> Lines:
-    """`for … in`, a query and `loop`."""
+    """Lay out `for … in`, a query and `loop`."""
     head = _render(parts[1:at], col + 4, col + 4, col)
     if is_comment(parts[at]):
         head[-1] += "  " + text_of(parts[at:])
@@ -99,7 +99,7 @@ def _loop(parts: list[Part], at: int, col: int) -> Lines:
 
 
 def _after(parts: list[Part], at: int, col: int, indent: int, base: int) -> Lines:
-    """The first parts on one line, and the others after them."""
+    """Put the first `at` parts on one line, followed by the other parts."""
     head = on_one_line(parts[:at]) or ""
     body = _render(parts[at:], col + len(head) + 1, indent, base)
     return [f"{head} {body[0]}", *body[1:]]
@@ -110,7 +110,7 @@ def _indented(lines: Lines, indent: int) -> Lines:
 
 
 def _render(parts: list[Part], col: int, indent: int, base: int, tail: int = 0) -> Lines:
-    """The lines of parts that begin in column `col`, on a line that is indented by `base`.
+    """Lay out parts that begin in column `col`, on a line that is indented by `base`.
 
     New lines are indented by `indent`, or from `base` within parentheses. On the last line `tail` columns must be free.
     """
@@ -142,7 +142,7 @@ def _render(parts: list[Part], col: int, indent: int, base: int, tail: int = 0) 
 
 
 def _clause(head: str, rest: list[Part], col: int, base: int, tail: int) -> Lines:
-    """A clause by its first words, and its list or condition."""
+    """Lay out a clause: its first words, then its list or condition."""
     word = head.split()[0]
     if word == "set" or (word == "grant" and first_of(rest).newline):
         return [head, *_indented(_render(rest, base + 2, base + 2, base + 2, tail), base + 2)]
@@ -182,7 +182,7 @@ def _lay_clauses(found: list[Clause], col: int, indent: int, base: int, tail: in
 
 
 def _fill(items: list[list[Part]], col: int, indent: int, tail: int) -> Lines:
-    """Put as many items on each line as fit. The author's line breaks are kept, unless the line before was too long."""
+    """Put as many items on each line as fit. Existing line breaks are kept, unless the previous line was too long."""
     listed = len(items) > 2 and all(first_of(item).newline for item in items[1:])
     out = [""]
     alone = True
@@ -209,7 +209,7 @@ def _fill(items: list[list[Part]], col: int, indent: int, tail: int) -> Lines:
 
 
 def _walk(parts: list[Part], col: int, indent: int, base: int, tail: int) -> Lines:
-    """The parts one after another; a group that does not fit is broken."""
+    """Lay out the parts in sequence. A group that does not fit is broken."""
     out = [""]
     string = col
     for n, part in enumerate(parts):
@@ -251,7 +251,7 @@ def _is_alias_with_columns(parts: list[Part], n: int) -> bool:
 
 
 def _group_at(parts: list[Part], n: int, col: int, base: int, tail: int) -> Lines:
-    """The lines of a group: one line, if the group and the tokens after it fit there."""
+    """Lay out a group: on one line if the group and the tokens after it fit."""
     group = parts[n]
     assert isinstance(group, Group)
     follows = 0
@@ -293,7 +293,7 @@ def _group(group: Group, col: int, base: int, tail: int, before: str) -> Lines:
 
 
 def _pairs(parts: list[Part], col: int, indent: int, _: int, tail: int) -> Lines:
-    """Keys and values, each pair on one line."""
+    """Lay out keys and values, each pair on one line."""
     flat = on_one_line(parts)
     if flat is not None and _excess([flat], col, tail) == 0:
         return [flat]
@@ -323,7 +323,7 @@ def _case(group: Group, col: int, base: int, tail: int) -> Lines:
 
 
 def _branch(parts: list[Part], col: int, tail: int) -> Lines:
-    """`when … then …`, or `else …`."""
+    """Lay out `when … then …` or `else …`."""
     at = next((n for n, part in enumerate(parts) if text_of([part]) == "then"), None)
     if at is None or word_at(parts, 0) != "when":
         return _render(parts, col, col + 2, col, tail)
@@ -340,7 +340,7 @@ def _branch(parts: list[Part], col: int, tail: int) -> Lines:
 
 
 def _as_written(parts: list[Part], col: int) -> Lines | None:
-    """The author's lines, moved to a column; none if they are indented less than the part."""
+    """The existing lines, moved to a column; None if they are indented less than the part."""
     first, *others = tokens_of(parts)
     out = [first.text]
     for token in others:
@@ -357,7 +357,7 @@ def _as_written(parts: list[Part], col: int) -> Lines | None:
 
 
 def _excess(lines: Lines, col: int, tail: int = 0) -> int:
-    """By how many columns the lines are too long."""
+    """The number of columns by which the lines exceed the width."""
     widths = [len(line) for line in lines]
     widths[0] += col
     widths[-1] += tail

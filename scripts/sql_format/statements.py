@@ -1,4 +1,4 @@
-"""The statements of a text, and those among them that are too wide."""
+"""Split a text into statements, and lay out the statements that are too wide."""
 
 from itertools import pairwise
 
@@ -10,7 +10,7 @@ _ENDS = {"end", "else", "elsif", "exception"}
 
 
 def break_statements(text: str) -> str:
-    """Lay out each statement that has a line that is too long."""
+    """Lay out each statement with a line that is too long."""
     lines = text.splitlines()
     out: list[str] = []
     done = 0
@@ -26,7 +26,7 @@ def break_statements(text: str) -> str:
 
 
 def _chunks(tokens: list[Token]) -> list[list[list[Token]]]:
-    """The statements; those that share a line are returned together. Comments between two statements belong to neither."""
+    """The statements. Statements that share a line are returned together. Comments between two statements belong to neither."""
     chunks: list[list[list[Token]]] = []
     for unit in _units(tokens):
         while unit and unit[0].kind == "comment":
@@ -39,7 +39,7 @@ def _chunks(tokens: list[Token]) -> list[list[list[Token]]]:
 
 
 def _units(tokens: list[Token]) -> list[list[Token]]:
-    """The tokens of each statement, up to `;` or a word that opens a block. A comment on the rest of that line is part of the statement."""
+    """The tokens of each statement, up to `;` or a word that opens a block. A comment at the end of that line is part of the statement."""
     units: list[list[Token]] = [[]]
     parens = cases = 0
     for n, token in enumerate(tokens):
@@ -69,7 +69,8 @@ def _ends_unit(token: Token, before: str, after: str, cases: int) -> bool:
 
 
 def _separate(chunk: list[list[Token]], lines: list[str]) -> list[str]:
-    """Several statements share lines: begin a new line before the last one that still ends within the width, or before the second."""
+    """Split statements that share a line. Begin a new line after the last statement that ends within the width, or before the second statement if none
+    does."""
     offset = chunk[0][0].line
     long = next(n for n, line in enumerate(lines) if len(line) > WIDTH)
     pairs = [(before[-1], unit[0]) for before, unit in pairwise(chunk)]

@@ -1,4 +1,4 @@
-"""SQL as a tree of tokens: parentheses and `case … end` are groups. The bodies of functions are read like the rest."""
+"""SQL as a tree of tokens: parentheses and `case … end` are groups. Function bodies are read like other SQL."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -31,11 +31,11 @@ class Token(NamedTuple):
     gap: str
     """The blanks before the token on its line."""
     newline: bool
-    """Whether it is the first token of its line."""
+    """Whether the token is the first on its line."""
     blank: bool
-    """Whether there is a blank line before it."""
+    """Whether there is a blank line before the token."""
     beside: bool
-    """Whether it continues a comment at the end of the previous line."""
+    """Whether the token continues a comment at the end of the previous line."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +132,7 @@ def is_comment(part: Part) -> bool:
 
 
 def is_comment_line(part: Part) -> bool:
-    """Whether it is a comment on a line of its own."""
+    """Whether the part is a comment on its own line."""
     return isinstance(part, Token) and part.kind == "comment" and part.newline and not part.beside
 
 
@@ -152,19 +152,19 @@ def blanks_between(before: Part, after: Part) -> str:
 
 
 def on_one_line(parts: list[Part]) -> str | None:
-    """The parts on one line; none if they need several."""
+    """The parts on one line; None if they need several lines."""
     out = ""
     before: Token | None = None
     for token in tokens_of(parts):
         if token.kind == "comment" or (before and before.kind == token.kind == "string"):
-            return None  # one string in two parts: the line break between them is required
+            return None  # a string constant in two parts requires the line break between them
         out += (blanks_between(before, token) if before else "") + token.text
         before = token
     return out
 
 
 def split(parts: list[Part], joint: Callable[[str, str], bool]) -> list[list[Part]]:
-    """The parts between joints. `joint` gets the texts before and after a possible joint.
+    """Split parts where `joint` returns true. `joint` is called with the texts before and after each position.
 
     A comment at the end of a line stays with the part before it, a comment on its own line with the part after it.
     """
@@ -193,7 +193,7 @@ def split_before(parts: list[Part], *words: str) -> list[list[Part]]:
 
 
 def split_operands(parts: list[Part], operator: str) -> list[list[Part]]:
-    """The operands of `or`, `and` or `||`. The `and` of `between` joins nothing."""
+    """The operands of `or`, `and` or `||`. The `and` of `between` is not an operator."""
     between = False
 
     def joint(_: str, after: str) -> bool:

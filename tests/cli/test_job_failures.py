@@ -31,7 +31,7 @@ def test_failed_jobs_are_listed_by_error(database: TestDatabase, plait_on: RunPl
     told = plait_on("jobs", "failures", "--json").json
     assert (told["all_errors"], told["all_jobs"], [row["jobs"] for row in told["rows"]]) == (2, 3, [2, 1])
     limited = plait_on("jobs", "failures", "--limit", "1")
-    assert limited.err == "1 of 2 errors shown; all of them have 3 jobs.\n"
+    assert limited.err == "1 of 2 errors shown; 3 failed jobs in total.\n"
     assert plait_on("jobs", "failures", "--status", "failed").out == ""
 
 

@@ -48,7 +48,7 @@ def test_one_app_under_two_names_is_one_app(write_app: WriteApp) -> None:
         ("import nowhere_at_all\n", "imports.py", "No module named 'nowhere_at_all'"),
         ("\n1 / 0\n", "breaks.py", "ZeroDivisionError: division by zero"),
         ("raise SystemExit(3)\n", "exits.py", "SystemExit: 3"),
-        (ONE, "json.py", "Rename it"),
+        (ONE, "json.py", "Rename the file"),
         (ONE, "a.b.py", "Rename the file"),
     ],
 )

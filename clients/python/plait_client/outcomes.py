@@ -43,7 +43,7 @@ class Snooze(PlaitError):
 
 
 class Skip(PlaitError):
-    """Skip the job: there was nothing to do."""
+    """Skip the job, because there is nothing to do."""
 
 
 class Stopped(PlaitError):

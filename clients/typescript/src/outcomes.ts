@@ -23,7 +23,7 @@ export class Snooze extends PlaitError {
   }
 }
 
-/** Skip the job: there was nothing to do. */
+/** Skip the job, because there is nothing to do. */
 export class Skip extends PlaitError {}
 
 /** The `reason` of a job's AbortSignal when the worker has stopped the handler. */
