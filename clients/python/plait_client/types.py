@@ -304,7 +304,7 @@ class Delivery(TypedDict):
 
 
 class Draft(TypedDict):
-    """A template to render, which need not belong to a stored trigger, and the data to render it with."""
+    """A template to render, and the data to render it with. The trigger does not need to exist."""
 
     definition_key: str
     payload_template: NotRequired[dict[str, Any]]
@@ -343,7 +343,7 @@ class Endpoint(TypedDict):
 
 
 class EndpointSettings(TypedDict):
-    """The settings of an endpoint. Omitted ones stay unchanged, or get their defaults."""
+    """The settings of an endpoint. Omitted settings stay unchanged; for a new endpoint they get their defaults."""
 
     url: NotRequired[str | None]
     is_enabled: NotRequired[bool | None]
@@ -462,7 +462,7 @@ class FailureGroup(TypedDict):
 
 
 class FailureInterval(TypedDict):
-    """Failures with one error in one interval, including jobs that were retried since."""
+    """Failures with one error in one interval, including jobs that were retried later."""
 
     at: str
     failed: int
@@ -677,7 +677,7 @@ class Key(TypedDict):
 
 
 class Kind(TypedDict):
-    """A job definition, for callers that enqueue."""
+    """A job definition, as shown to callers that enqueue jobs."""
 
     key: str
     kind: str
@@ -693,7 +693,7 @@ class Kind(TypedDict):
 
 
 class Latency(TypedDict):
-    """How long jobs enqueued in one interval waited and ran, in seconds, from a sample."""
+    """Wait and run times, in seconds, of a sample of the jobs enqueued in one interval."""
 
     at: str
     jobs: int
@@ -876,7 +876,7 @@ class Node(TypedDict):
 
 
 class Outcome(TypedDict):
-    """The outcome of one attempt: the fields of the route with its name."""
+    """The outcome of one attempt, with the fields of the route that `outcome` names."""
 
     id: str
     attempt: int
@@ -1245,7 +1245,7 @@ class TenantLoad(TypedDict):
 
 
 class Timetable(TypedDict):
-    """A schedule to preview. It need not be stored."""
+    """A schedule to preview. It does not need to exist."""
 
     cron_expr: NotRequired[str | None]
     every_seconds: NotRequired[float | None]
@@ -1305,7 +1305,7 @@ class Trigger(TypedDict):
 
 
 class UnreadSignals(TypedDict):
-    """Unread signals of one name."""
+    """Unread signals with one name."""
 
     name: str
     signals: int
@@ -1362,7 +1362,7 @@ class TenantsSettings(TypedDict):
 
 
 class TriggersSettings(TypedDict):
-    """The settings of a trigger. Omitted ones stay unchanged, or get their defaults."""
+    """The settings of a trigger. Omitted settings stay unchanged; for a new trigger they get their defaults."""
 
     is_enabled: NotRequired[bool | None]
     event_name: NotRequired[str | None]

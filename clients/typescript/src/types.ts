@@ -32,10 +32,10 @@ export interface BulkAnswer {
   dry_run: boolean;
   /** Number of matching jobs, up to 10,000. */
   matched: number;
-  /** Whether there may be more, because the count reached its limit or not all jobs were scanned. */
+  /** Whether more jobs may match, because the count reached its limit or not all jobs were scanned. */
   more: boolean;
   sample: string[];
-  /** The bulk job; see its progress. */
+  /** The bulk job, which shows the progress; null for a dry run. */
   job_id: string | null;
 }
 
@@ -55,7 +55,7 @@ export interface BulkFilter {
   has_sub_jobs?: boolean | null;
   created_after?: string | null;
   created_before?: string | null;
-  /** Text in the definition, correlation id or dedupe key; or an id. */
+  /** Text in the definition, correlation id or dedupe key, or a job's id. */
   search?: string | null;
   /** `key=value`, with payload keys or paths (`order.customer=7`); can be repeated. With `definition_key` and one of its search keys, an index is used. */
   payload?: string[] | null;
@@ -75,13 +75,13 @@ export interface BulkRequest {
 
 export interface Cancel {
   reason?: string | null;
-  /** Also cancel all its descendants. */
+  /** Also cancel all descendants. */
   tree?: boolean;
 }
 
 export interface Change {
   description?: string | null;
-  /** JSON Schema of its payloads; null: any payload. */
+  /** JSON Schema of the payload; null: any payload. */
   arg_schema?: Record<string, unknown> | null;
   timeout_seconds?: number | null;
   max_attempts?: number | null;
@@ -95,7 +95,7 @@ export interface Change {
   key_rate_period_seconds?: number | null;
   /** Payload keys or paths (`order.customer`) that jobs can be searched by, with an index. */
   search_keys?: string[] | null;
-  /** Fields that are hidden from viewers and operators, in addition to those with names of secrets: names, or ends of paths (`customer.ssn`). */
+  /** Fields to hide from viewers and operators: names or path suffixes (`customer.ssn`). Fields with names such as `password` are always hidden. */
   sensitive?: string[] | null;
   /** False rejects new jobs and triggers; existing jobs still run. */
   is_active?: boolean | null;
@@ -111,7 +111,7 @@ export interface Child {
   /** Attempts that count against max_attempts. */
   attempt_count: number;
   created_at: string;
-  /** When the job is due, or when it got its status; null if it is final. */
+  /** When the job is due, or when it reached its current status; null if it is final. */
   run_at: string | null;
   finished_at: string | null;
   wait_on: string | null;
@@ -119,26 +119,26 @@ export interface Child {
   node: string | null;
   /** The beginning of the error. */
   last_error: string | null;
-  /** Number of its own fan-outs. */
+  /** Number of fan-outs that the job has opened. */
   fan_outs: number;
-  /** The last 100 ended attempts. */
+  /** The last 100 finished attempts. */
   attempts: Span[];
 }
 
 export interface Children {
   items: Child[];
-  /** Send it as `start` for the next page; null: this is the last page. */
+  /** The value of `start` for the next page; null: this is the last page. */
   next?: number | null;
 }
 
 export interface Claim {
-  /** The number that the first claim returned; null: register. */
+  /** The number that the first claim returned; null registers a new worker. */
   worker?: number | null;
   queues: string[];
-  /** The job definitions that it can run. */
+  /** The job definitions that the worker can run. */
   definitions: string[];
   limit?: number;
-  /** Number of jobs that it runs now. */
+  /** Number of jobs that the worker runs now. */
   running?: number;
   /** How long to wait for jobs. */
   wait_seconds?: number;
@@ -151,7 +151,7 @@ export interface Claim {
 
 export interface ClaimedJob {
   id: string;
-  /** Send it with every request about the job. */
+  /** Number of the attempt. Send it with every request about the job. */
   attempt: number;
   failed_attempts: number;
   max_attempts: number;
@@ -159,7 +159,7 @@ export interface ClaimedJob {
   definition_key: string;
   queue: string;
   payload: unknown;
-  /** URL of the payload if it is an artifact; null: the payload is included. */
+  /** URL of the payload if it is an artifact; null if `payload` has the value. */
   payload_url: string | null;
   /** Time limit of the attempt; null: no limit. */
   timeout_seconds: number | null;
@@ -202,7 +202,7 @@ export interface Complete {
 export interface Connector {
   tenant_id: string;
   connector: "http" | "webhook" | "report";
-  /** Secrets are references, `{{secret.NAME}}`, never values. */
+  /** Secrets appear as references, `{{secret.NAME}}`, never as values. */
   settings: unknown;
   updated_at: string;
   updated_by: string;
@@ -211,7 +211,7 @@ export interface Connector {
 export interface Count {
   /** Number of jobs, up to 1,000. */
   count: number;
-  /** Whether there may be more, because the count reached its limit or not all jobs were scanned. */
+  /** Whether more jobs may match, because the count reached its limit or not all jobs were scanned. */
   more: boolean;
 }
 
@@ -244,7 +244,7 @@ export interface Delivery {
   job_id: string;
 }
 
-/** A template to render, which need not belong to a stored trigger, and the data to render it with. */
+/** A template to render, and the data to render it with. The trigger does not need to exist. */
 export interface Draft {
   definition_key: string;
   payload_template?: Record<string, unknown>;
@@ -277,9 +277,9 @@ export interface Endpoint {
   statuses: string[];
   definitions: string[] | null;
   key_version: number;
-  /** Time until which the previous key also signs. */
+  /** Until this time, messages are also signed with the previous key. */
   old_key_until: string | null;
-  /** Outcomes since this time are delivered; null: none. */
+  /** Outcomes since this time are delivered; null: no outcomes are delivered. */
   subscribed_at: string | null;
   disabled_at: string | null;
   disabled_reason: string | null;
@@ -288,7 +288,7 @@ export interface Endpoint {
   updated_at: string;
 }
 
-/** The settings of an endpoint. Omitted ones stay unchanged, or get their defaults. */
+/** The settings of an endpoint. Omitted settings stay unchanged; for a new endpoint they get their defaults. */
 export interface EndpointSettings {
   url?: string | null;
   is_enabled?: boolean | null;
@@ -311,7 +311,7 @@ export interface Enter {
 }
 
 export interface Entered {
-  /** Send it as `Authorization: Session …`. */
+  /** The session token. Send it as `Authorization: Session …`. */
   token: string;
   role: Role;
   tenant_id: string;
@@ -338,7 +338,7 @@ export interface Event {
   name: string;
   at: string;
   dispatched_at: string | null;
-  /** Number of jobs that it triggered. */
+  /** Number of jobs that the event triggered. */
   jobs: number;
   /** Number of triggers that created no job because of their dedupe key or window. */
   deduplicated: number;
@@ -353,7 +353,7 @@ export interface EventPage {
   name: string;
   at: string;
   dispatched_at: string | null;
-  /** Number of jobs that it triggered. */
+  /** Number of jobs that the event triggered. */
   jobs: number;
   /** Number of triggers that created no job because of their dedupe key or window. */
   deduplicated: number;
@@ -389,19 +389,19 @@ export interface Fail {
 /** Failures of one definition with similar errors. */
 export interface Failure {
   definition_key: string;
-  /** Fingerprint of similar errors: `GET /jobs?error=…` lists their jobs. */
+  /** Identifies a group of similar errors. `GET /jobs?error=…` lists their jobs. */
   fingerprint: string;
   /** The newest error. */
   error: string | null;
   /** Jobs with this error that are `failed` or `dead_letter` now. Retried and deleted jobs are not counted. */
   jobs: number;
-  /** Those of `jobs` that are dead letters. */
+  /** Number of `jobs` that are dead letters. */
   dead_letters: number;
-  /** Failures since `since`, including jobs that were retried since. */
+  /** Number of failures since `since`, including jobs that were retried later. */
   recent: number;
-  /** Number of tenants with such jobs. */
+  /** Number of tenants with these jobs. */
   tenants: number;
-  /** The first failure with this error whose job is kept. */
+  /** Time of the oldest failure with this error whose job is not deleted. */
   first_at: string;
   last_at: string;
   last_job_id: string;
@@ -411,20 +411,20 @@ export interface Failure {
 export interface FailureGroup {
   definition_key: string;
   fingerprint: string;
-  /** Everything committed by then is counted: now, or the last count if the leader is behind; null: not counted yet. */
+  /** All failures committed before this time are counted: now, or the last count if the leader is behind; null: not counted yet. */
   as_of: string | null;
   /** Jobs with this error that are `failed` or `dead_letter` now. Retried and deleted jobs are not counted. */
   jobs: number;
   dead_letters: number;
-  /** All failures with this error whose jobs are kept, including jobs that were retried since. */
+  /** Number of failures with this error whose jobs are not deleted, including jobs that were retried later. */
   failures: number;
   first_at: string;
   last_at: string;
   last_job_id: string;
-  /** The newest attempt that failed; null: its job was just deleted. */
+  /** The newest failed attempt; null if its job was deleted since the last count. */
   sample: Attempt | null;
   tenants: FailureTenant[];
-  /** From `start` on. Empty intervals are omitted. */
+  /** Intervals since `start`. Empty intervals are omitted. */
   history: FailureInterval[];
   /** Workers of the newest failures, at most 100. */
   workers: FailureWorker[];
@@ -432,7 +432,7 @@ export interface FailureGroup {
   workers_of: number;
 }
 
-/** Failures with one error in one interval, including jobs that were retried since. */
+/** Failures with one error in one interval, including jobs that were retried later. */
 export interface FailureInterval {
   /** Start of the interval. */
   at: string;
@@ -444,13 +444,13 @@ export interface FailurePage {
   items: Failure[];
   /** Always null: request more with `limit`. */
   next?: string | null;
-  /** Everything committed by then is counted: now, or the last count if the leader is behind; null: not counted yet. */
+  /** All failures committed before this time are counted: now, or the last count if the leader is behind; null: not counted yet. */
   as_of: string | null;
   /** Start of `recent`: the beginning of the hour of `start`. */
   since: string;
-  /** Number of errors, including those beyond `limit`. */
+  /** Total number of errors, not limited by `limit`. */
   total_errors: number;
-  /** Number of their jobs. */
+  /** Number of jobs with these errors. */
   total_jobs: number;
 }
 
@@ -466,7 +466,7 @@ export interface FailureTenant {
 
 /** Failures with one error on one worker. */
 export interface FailureWorker {
-  /** Null: the job failed without a worker, for example past its deadline. */
+  /** Null if the job failed without a worker, for example after its deadline. */
   worker: number | null;
   host: string | null;
   failures: number;
@@ -512,7 +512,7 @@ export interface Health {
 export interface Heartbeat {
   worker: number;
   attempt: number;
-  /** All jobs that it runs. Its other jobs are released, since the reply to their claim was lost. */
+  /** All jobs that the worker runs. Its other jobs are released, because the response to their claim was lost. */
   held?: Held[] | null;
 }
 
@@ -583,7 +583,7 @@ export interface JobNode {
   job_id: string;
   status: Status | null;
   attempt: number;
-  /** Whether the node had not finished when the job was decided; its outcome then has no effect. */
+  /** Whether the node had not finished when the job was decided. The outcome of a late node has no effect. */
   late: boolean;
   result: unknown;
   error: string | null;
@@ -647,11 +647,11 @@ export interface JobPage {
   payload: unknown;
   result: unknown;
   progress: unknown;
-  /** When the lease of its worker expires, while the job runs. */
+  /** When the worker's lease expires, while the job runs. */
   lease_expires_at: string | null;
-  /** Total time: from its first start to its end, or until now. Null: not started. */
+  /** Total time: from the first start until the job is final, or until now. Null: not started. */
   total_s: number | null;
-  /** Own time: run time of its handler, over all attempts. */
+  /** Own time: run time of the handler, over all attempts. */
   own_s: number | null;
   /** Waiting time: suspended, in backoff or requeued. */
   waiting_s: number | null;
@@ -666,9 +666,9 @@ export interface JobPage {
 
 export interface Jobs {
   items: JobBrief[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
-  /** False: the search stopped at its scan limit; `next` continues it. */
+  /** False if the search stopped at its scan limit; `next` continues it. */
   complete: boolean;
 }
 
@@ -687,7 +687,7 @@ export interface Key {
   last_used_at: string | null;
 }
 
-/** A job definition, for callers that enqueue. */
+/** A job definition, as shown to callers that enqueue jobs. */
 export interface Kind {
   key: string;
   kind: string;
@@ -704,13 +704,13 @@ export interface Kind {
   sensitive: string[] | null;
 }
 
-/** How long jobs enqueued in one interval waited and ran, in seconds, from a sample. */
+/** Wait and run times, in seconds, of a sample of the jobs enqueued in one interval. */
 export interface Latency {
   /** Start of the interval. */
   at: string;
   /** Number of jobs in the sample. */
   jobs: number;
-  /** Median time from when a job was due until its first start. */
+  /** Median time between a job's due time and its first start. */
   wait_p50: number | null;
   wait_p95: number | null;
   /** Median run time of the last attempt. */
@@ -719,7 +719,7 @@ export interface Latency {
 }
 
 export interface Leading {
-  /** The leader's process. */
+  /** Name of the leader's process. */
   holder: string;
   term: number;
   since: string;
@@ -777,7 +777,7 @@ export interface Moved {
 
 export interface NewDefinition {
   description?: string | null;
-  /** JSON Schema of its payloads; null: any payload. */
+  /** JSON Schema of the payload; null: any payload. */
   arg_schema?: Record<string, unknown> | null;
   timeout_seconds?: number | null;
   max_attempts?: number | null;
@@ -791,7 +791,7 @@ export interface NewDefinition {
   key_rate_period_seconds?: number | null;
   /** Payload keys or paths (`order.customer`) that jobs can be searched by, with an index. */
   search_keys?: string[] | null;
-  /** Fields that are hidden from viewers and operators, in addition to those with names of secrets: names, or ends of paths (`customer.ssn`). */
+  /** Fields to hide from viewers and operators: names or path suffixes (`customer.ssn`). Fields with names such as `password` are always hidden. */
   sensitive?: string[] | null;
   key: string;
 }
@@ -821,7 +821,7 @@ export interface NewJobAnswer {
   status: Status;
   definition_key: string;
   queued_at: string;
-  /** Whether the key belonged to an existing job, which is returned. */
+  /** Whether a key already belonged to a job, which is returned. */
   deduplicated: boolean;
 }
 
@@ -840,14 +840,14 @@ export interface NewJobRequest {
   dedupe_key?: string | null;
   limit_key?: string | null;
   correlation_id?: string | null;
-  /** A new UUIDv7 from the caller, to make a repeated request safe. */
+  /** A UUIDv7 that you generate, so that repeating the request is safe. */
   id?: string | null;
 }
 
 export interface NewKey {
   name: string;
   role: Role;
-  /** At most the expiry of your own key, which is also the default. If you signed in through an identity provider: at most a year from now. Default: 90 days. */
+  /** Must not be later than the expiry of your own key, which is the default. If you signed in through an identity provider: at most a year from now. Default: 90 days. */
   expires_at?: string | null;
 }
 
@@ -860,7 +860,7 @@ export interface NewTenant {
   name?: string | null;
   time_zone?: string | null;
   paused?: boolean | null;
-  /** Why it is paused, shown with its jobs. Removed on resume. */
+  /** Why the tenant is paused, shown with its jobs. Removed on resume. */
   pause_reason?: string | null;
   /** Weight in fair scheduling. */
   weight?: number | null;
@@ -878,7 +878,7 @@ export interface NewTrigger {
   /** Null: the tenant's time zone. */
   timezone?: string | null;
   definition_key: string;
-  /** Payload template: `{{event.a.b}}` is replaced, nothing is evaluated. */
+  /** Payload template: placeholders such as `{{event.a.b}}` are replaced, and no code is evaluated. */
   payload_template?: Record<string, unknown> | null;
   dedupe_window_seconds?: number | null;
   queue?: string | null;
@@ -912,13 +912,13 @@ export interface Node {
   last_error: string | null;
   created_at: string;
   finished_at: string | null;
-  /** Run time of its handler, over all attempts. */
+  /** Run time of the handler, over all attempts. */
   own_s: number | null;
-  /** Time from its first start to its end, including its children. */
+  /** Time from the first start until the job is final, including its children. */
   total_s: number | null;
 }
 
-/** The outcome of one attempt: the fields of the route with its name. */
+/** The outcome of one attempt, with the fields of the route that `outcome` names. */
 export interface Outcome {
   id: string;
   attempt: number;
@@ -937,7 +937,7 @@ export interface Outcome {
 export interface Override {
   setting: string;
   value: unknown;
-  /** The value without the override; also null if no code has defined the job. */
+  /** The value in code; null if code sets none or has not defined the job. */
   code_value: unknown;
   author: string;
   set_at: string;
@@ -945,144 +945,144 @@ export interface Override {
 
 export interface PageOfAttempt {
   items: Attempt[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfConnector {
   items: Connector[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfDefinition {
   items: Definition[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfEndpoint {
   items: Endpoint[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfEntry {
   items: Entry[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfEvent {
   items: Event[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfFire {
   items: Fire[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfInstant {
   items: Instant[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfJobBrief {
   items: JobBrief[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfJobNode {
   items: JobNode[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfKey {
   items: Key[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfKind {
   items: Kind[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfLatency {
   items: Latency[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfLoad {
   items: Load[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfNode {
   items: Node[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfQueue {
   items: Queue[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfSigningKey {
   items: SigningKey[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfStep {
   items: Step[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfStretch {
   items: Stretch[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfTenantLoad {
   items: TenantLoad[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfTenant {
   items: Tenant[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfTrigger {
   items: Trigger[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfWorker {
   items: Worker[];
-  /** Send it as `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface Pause {
-  /** Shown to everyone who sees the queue. */
+  /** Reason, shown with the queue. */
   reason?: string | null;
 }
 
@@ -1117,7 +1117,7 @@ export interface Queue {
   /** The root of the workflow that a serial queue runs now, if you may see it. */
   root_id: string | null;
   paused_at: string | null;
-  /** Name of the API key that paused it. Null for callers of one tenant. */
+  /** Name of the API key that paused the queue. Null if your key belongs to one tenant. */
   paused_by: string | null;
   pause_reason: string | null;
 }
@@ -1125,7 +1125,7 @@ export interface Queue {
 export interface Reason {
   code: string;
   explanation: string;
-  /** How to get the job to run; null: nothing needs to be done. */
+  /** How to get the job to run; null if no action is needed. */
   remedy: string | null;
 }
 
@@ -1143,15 +1143,15 @@ export interface Rendered {
 }
 
 export interface Reschedule {
-  /** Null leaves it unchanged. A time in the past means immediately. */
+  /** Null leaves the time unchanged. A time in the past means immediately. */
   scheduled_for?: string | null;
   max_attempts?: number | null;
 }
 
 export interface Retry {
-  /** failed: retry the failed jobs of a root's workflow; all: run the whole workflow again, as a new one. */
+  /** failed: retry the failed jobs of a root's workflow; all: run the whole workflow again, as new jobs. */
   tree?: "failed" | "all" | null;
-  /** keep: a durable function resumes; drop: it restarts without its checkpoints. */
+  /** keep: a durable function resumes; drop: its checkpoints are deleted and it restarts. */
   steps?: "keep" | "drop";
   scheduled_for?: string | null;
   max_attempts?: number | null;
@@ -1160,7 +1160,7 @@ export interface Retry {
 export type Role = "viewer" | "operator" | "admin" | "super-admin" | "worker";
 
 export interface Rotation {
-  /** How long the previous key also signs. */
+  /** How long messages are also signed with the previous key. */
   overlap_seconds?: number;
 }
 
@@ -1170,7 +1170,7 @@ export interface Session {
   tenant_id: string | null;
   tenant: string | null;
   name: string;
-  /** Send it as X-CSRF-Token with every change. Null if you authenticated with a key. */
+  /** The CSRF token. Send it as X-CSRF-Token with every change. Null if you authenticated with a key. */
   csrf: string | null;
   expires_at?: string | null;
   /** URL to sign out of the identity provider, if you signed in there. */
@@ -1194,9 +1194,9 @@ export interface SettledMany {
 export interface SettledOne {
   id: string;
   attempt: number;
-  /** If this is false and `busy` is too, the lease is lost, and nothing was changed. */
+  /** False, with `busy` false: the lease is lost, and nothing was changed. */
   accepted: boolean;
-  /** Another transaction locks the job's row: nothing was changed, send it again. */
+  /** The job's row is locked by another transaction, and nothing was changed: send the outcome again. */
   busy?: boolean;
 }
 
@@ -1228,14 +1228,14 @@ export interface Span {
   attempt_no: number;
   status: string;
   worker_id: number | null;
-  /** Null if it never ran: the job was canceled before it started, or this is an operator's retry. */
+  /** Null if the attempt never ran: the job was canceled before it started, or an operator retried it. */
   claimed_at: string | null;
   started_at: string | null;
   finished_at: string;
 }
 
 export interface StateShown {
-  /** As set by the handler with `current().state(…)`; null if it is not set. */
+  /** The value that the handler set with `current().state(…)`; null if it set none. */
   state: unknown;
   /** Increases with each change; 0 if the state was never set. */
   version: number;
@@ -1259,7 +1259,7 @@ export interface Step {
 }
 
 export interface StreamTokenMade {
-  /** Send it as `?token=…`, or as `Authorization: Bearer …`. It allows reading this job's streams and nothing else. */
+  /** The token. Send it as `?token=…` or `Authorization: Bearer …`. It only allows reading this job's streams. */
   token: string;
   expires_at: string;
 }
@@ -1285,7 +1285,7 @@ export interface Stretch {
 export interface Summary {
   /** When the unfinished jobs were counted: now, or a few seconds ago if there are many. */
   at: string;
-  /** Unfinished jobs, and jobs that are `failed` or `dead_letter` now: retried and deleted jobs are not counted. */
+  /** Unfinished jobs by status, and jobs that are `failed` or `dead_letter` now. Retried and deleted jobs are not counted. */
   counts: Partial<Record<Status, number>>;
   /** Failed jobs and dead letters are counted as of this time; null: not counted yet. */
   failures_as_of: string | null;
@@ -1324,19 +1324,19 @@ export interface TenantLoad {
   oldest_queued_age_seconds: number | null;
   /** Attempts that ended since `start`. */
   ended: number;
-  /** Share of those attempts that failed, from 0 to 1. Null if none ended. */
+  /** Share of `ended` attempts that failed, from 0 to 1. Null if none ended. */
   failure_rate: number | null;
-  /** Total run time of its handlers since `start`. */
+  /** Total run time of handlers since `start`. */
   run_seconds: number;
-  /** Its share of all running jobs, from 0 to 1. */
+  /** The tenant's share of all running jobs, from 0 to 1. */
   share: number | null;
-  /** Its fair share by weight, among the tenants that have unfinished jobs. */
+  /** The tenant's fair share by weight, among tenants with unfinished jobs. */
   fair_share: number | null;
-  /** Why it may slow down others: it uses more than twice its fair share while others wait; most jobs of a long queue are its own; most of its attempts fail. */
+  /** Why the tenant may slow down other tenants. `slots`: it uses more than twice its fair share while others wait. `backlog`: most jobs of a long queue are its own. `failures`: most of its attempts fail. */
   noisy: ("slots" | "backlog" | "failures")[];
 }
 
-/** A schedule to preview. It need not be stored. */
+/** A schedule to preview. It does not need to exist. */
 export interface Timetable {
   cron_expr?: string | null;
   every_seconds?: number | null;
@@ -1398,7 +1398,7 @@ export interface Trigger {
   updated_at: string;
 }
 
-/** Unread signals of one name. */
+/** Unread signals with one name. */
 export interface UnreadSignals {
   name: string;
   signals: number;
@@ -1412,7 +1412,7 @@ export interface Ways {
 export interface Worker {
   worker_id: number;
   state: string;
-  /** Whether its heartbeat is overdue. */
+  /** Whether the worker's heartbeat is overdue. */
   stale: boolean;
   hostname: string;
   pid: number;
@@ -1420,29 +1420,29 @@ export interface Worker {
   queues: string[];
   definitions: string[];
   running_count: number;
-  /** Jobs that were claimed but had not started at its last heartbeat. */
+  /** Jobs that were claimed but not started at the last heartbeat. */
   prefetched_count: number;
   metadata: unknown;
   started_at: string;
   last_seen_at: string;
   lease_expires_at: string;
-  /** Its node. */
+  /** The worker's node. */
   node: string | null;
-  /** Whether it is shutting down gracefully: it finishes its running jobs. */
+  /** Whether the worker is shutting down gracefully: it finishes its running jobs. */
   draining: boolean;
-  /** Whether its process is the leader. */
+  /** Whether the worker's process is the leader. */
   leads: boolean;
-  /** When a handler began to block its event loop; null if the event loop is not blocked. */
+  /** When a handler began to block the event loop; null if it is not blocked. */
   blocked_since: string | null;
-  /** The job that blocks it; null if unknown. */
+  /** The job that blocks the event loop; null if unknown. */
   blocked_job_id: string | null;
 }
 
 export interface WorkerHeartbeat {
   worker: number;
-  /** Number of jobs that it runs now; `held` takes precedence. */
+  /** Number of jobs that the worker runs now; `held` takes precedence. */
   running?: number;
-  /** All jobs that it runs. Its other jobs are released, since the reply to their claim was lost. */
+  /** All jobs that the worker runs. Its other jobs are released, because the response to their claim was lost. */
   held?: Held[] | null;
 }
 
@@ -1457,7 +1457,7 @@ export interface TenantsSettings {
   name?: string | null;
   time_zone?: string | null;
   paused?: boolean | null;
-  /** Why it is paused, shown with its jobs. Removed on resume. */
+  /** Why the tenant is paused, shown with its jobs. Removed on resume. */
   pause_reason?: string | null;
   /** Weight in fair scheduling. */
   weight?: number | null;
@@ -1466,7 +1466,7 @@ export interface TenantsSettings {
   max_queued?: number | null;
 }
 
-/** The settings of a trigger. Omitted ones stay unchanged, or get their defaults. */
+/** The settings of a trigger. Omitted settings stay unchanged; for a new trigger they get their defaults. */
 export interface TriggersSettings {
   is_enabled?: boolean | null;
   event_name?: string | null;
@@ -1475,7 +1475,7 @@ export interface TriggersSettings {
   /** Null: the tenant's time zone. */
   timezone?: string | null;
   definition_key?: string | null;
-  /** Payload template: `{{event.a.b}}` is replaced, nothing is evaluated. */
+  /** Payload template: placeholders such as `{{event.a.b}}` are replaced, and no code is evaluated. */
   payload_template?: Record<string, unknown> | null;
   dedupe_window_seconds?: number | null;
   queue?: string | null;

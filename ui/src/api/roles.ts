@@ -2,7 +2,7 @@
 
 import type { Role, Routes } from "./types";
 
-/** The least role that may call each route. */
+/** The minimum role that may call each route. */
 export const LEAST_ROLE: Record<keyof Routes, Role | "anybody"> = {
   "GET /admin/jobs/definitions": "super-admin",
   "POST /admin/jobs/definitions": "super-admin",
