@@ -39,7 +39,7 @@ begin
   if plait._is_new_id(v_id, plait._uuid_floor(clock_timestamp() - interval '1 day'),
                       -- clock: as above
                       plait._uuid_floor(clock_timestamp() + interval '1 day')) is not true then
-    raise exception 'an event id must be a new UUIDv7 made within a day of now'
+    raise exception 'an event id must be a UUIDv7 that was generated within a day of now'
       using errcode = 'PL002';
   end if;
   if not exists (select from plait.tenants t where t.id = v_tenant) then
@@ -51,7 +51,7 @@ begin
   if not found
      and not exists (select from plait.events e
                      where e.id = v_id and e.tenant_id = v_tenant and e.name = emit.name) then
-    raise exception 'an event id must be a new UUIDv7 made within a day of now'
+    raise exception 'an event id must be a UUIDv7 that was generated within a day of now'
       using errcode = 'PL002';
   end if;
   return v_id;
