@@ -1,8 +1,10 @@
 """Checkpoints of steps: in the handler's transaction, fenced, and many in one statement."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from plait import (
@@ -14,10 +16,9 @@ from plait import (
     sleep,
     sub,
     transaction,
-    values,
 )
 from plait.sdk.checkpoints import Checkpoints
-from plait.store.workflows import Checkpoint, Lease, StepKey
+from plait.store.workflows import Checkpoint, Lease, StepKey, Workflows
 from plait.testing import Kit
 
 from ..fake_worker import FakeWorker
@@ -101,23 +102,46 @@ async def test_a_stale_attempt_saves_no_step(harness: Harness) -> None:
     assert await harness.store.workflows.resume_steps(Lease(worker.id, job, lease.attempt)) is None
 
 
-async def test_one_bad_step_does_not_sink_those_beside_it(app: Plait, kit: Kit) -> None:
+async def test_a_step_that_cannot_be_stored_does_not_affect_the_others_in_its_statement(
+    app: Plait, kit: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """T38: the steps of many concurrent jobs share statements."""
+    real = Checkpoints.save
+    sizes: list[int] = []
+    save_steps = Workflows.save_steps
 
-    async def good(n: int) -> int:
+    def save(checkpoints: Checkpoints, checkpoint: Checkpoint) -> "asyncio.Future[bool]":
+        if checkpoint.key.name == "g7":
+            checkpoint = msgspec.structs.replace(checkpoint, value="{not JSON")
+        return real(checkpoints, checkpoint)
+
+    async def count(workflows: Workflows, worker: int, checkpoints: Sequence[Checkpoint]) -> Sequence[int]:
+        if any(one.key.name == "g7" for one in checkpoints):
+            sizes.append(len(checkpoints))
+        return await save_steps(workflows, worker, checkpoints)
+
+    monkeypatch.setattr(Checkpoints, "save", save)
+    monkeypatch.setattr(Workflows, "save_steps", count)
+    together = asyncio.Barrier(20)
+
+    async def step(n: int) -> int:
+        await together.wait()
         return n
 
     @app.job(retries=0)
     async def child(n: int) -> int:
-        return await call(good, n, name=f"g{n}")
+        return await call(step, n, name=f"g{n}")
 
     @app.job
-    async def parent() -> list[int]:
-        return values(await fan_out([sub(child, n) for n in range(50)], collect_all()))
+    async def parent() -> list[bool]:
+        return [result.succeeded for result in await fan_out([sub(child, n) for n in range(20)], collect_all())]
 
     handle = await parent.enqueue()
     await kit.run_until_idle()
-    assert await handle.result(120) == list(range(50))
+    succeeded = await handle.result(120)
+    assert [n for n, one in enumerate(succeeded) if not one] == [7]
+    assert sizes[0] > 1, "it did not share a statement"
+    assert sizes[-1] == 1
 
 
 async def test_no_step_begins_before_an_error_that_the_handler_caught_is_recorded(
