@@ -277,7 +277,11 @@ async def _open(
         if owner.delivery.alone:
             await owner.suspend(lambda: write(suspend=True))
         else:
-            await write_surely()
+            try:
+                await write_surely()
+            except asyncio.CancelledError:
+                owner.delivery.abandon(step.key, new.id)  # it may be open, though the reply did not arrive
+                raise
         opened.decide((await owner.wait(step, fan_out_id=new.id))[0])
         return opened
 

@@ -1,5 +1,6 @@
 """Waits that hold no worker: durable sleeps, signals and events."""
 
+import asyncio
 import hashlib
 import re
 from collections.abc import Mapping
@@ -100,8 +101,12 @@ async def wait_for_event(
     with await owner.begin(f"signal {sent_as}", "signal") as step:
         if step.row is None or step.row.finished is None:
             events, key = owner.store.events, step.key
-            if not await until_sent(lambda: events.await_event(owner.lease, key.branch, sent_as, name, wanted)):
-                await owner.stop_for("stale")
+            try:
+                if not await until_sent(lambda: events.await_event(owner.lease, key.branch, sent_as, name, wanted)):
+                    await owner.stop_for("stale")
+            except asyncio.CancelledError:
+                owner.delivery.abandon(key, None)  # an earlier run may have stored this wait
+                raise
         text, late = await owner.wait(step, delay_s=delay_s)
     if late is not None:
         raise SignalTimeout(f"no event {name!r} arrived in time")

@@ -13,9 +13,11 @@ from plait import (
     Status,
     sleep,
     wait_for_event,
+    wait_for_signal,
 )
 from plait.leader.dispatch import Dispatch
 from plait.model.errors import IllegalMove
+from plait.store.events import Events
 from plait.store.workflows import Lease
 from plait.testing import Kit
 
@@ -105,6 +107,39 @@ async def test_an_event_that_does_not_come_times_out_and_one_that_comes_later_is
     await app.emit("tick", {"n": "at last"})
     await kit.run_until_idle()
     assert await handle.result(120) == ["no event 'tick' arrived in time", {"n": "at last"}]
+
+
+async def test_a_wait_that_is_canceled_while_it_is_registered_again_takes_no_event(
+    app: Plait, kit: Kit, app_harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A replay registers an unfinished wait again. If the handler cancels it before the database has answered, the wait of the earlier run must end too."""
+    real, seen = Events.await_event, set[str]()
+
+    async def await_event(events: Events, lease: Lease, branch: str, signal: str, *rest: Any) -> bool:
+        if signal in seen:
+            await asyncio.Event().wait()  # no answer until the wait is canceled
+        seen.add(signal)
+        return await real(events, lease, branch, signal, *rest)
+
+    monkeypatch.setattr(Events, "await_event", await_event)
+
+    @app.job(retries=0)
+    async def races() -> Any:
+        event, timer = asyncio.create_task(wait_for_event("tick")), asyncio.create_task(sleep("1h"))
+        await asyncio.wait({event, timer}, return_when=asyncio.FIRST_COMPLETED)
+        event.cancel()
+        await wait_for_signal("go")
+
+    handle = await races.enqueue()
+    await kit.run_until_idle()
+    await kit.advance(minutes=61)
+    await kit.run_until_idle()
+    await app.emit("tick", {"n": 1})
+    await kit.run_until_idle()
+    assert await app_harness.sql("select count(*) from plait.signals") == 0
+    await handle.signal("go")
+    await kit.run_until_idle()
+    assert await handle.result(120) is None
 
 
 async def test_a_wait_that_lost_a_race_takes_no_event(app: Plait, kit: Kit, app_harness: Harness) -> None:

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections import Counter
+from typing import Any
 
 import pytest
 
 from plait import InvalidArguments, Plait, call, fan_out, fan_out_stream, first, quorum, sleep, sub, wait_for_signal
 from plait.runtime.service import Stop
+from plait.store.workflows import Workflows
 from plait.testing import Kit
 from plait.worker.worker import Worker
 
@@ -167,3 +169,29 @@ async def test_leaving_a_stream_leaves_its_sub_jobs_running(app: Plait, kit: Kit
     assert await handle.result(60) in range(4)
     assert {node.status for node in await kit.sub_jobs(handle)} == {"succeeded"}
     assert sum(ran.values()) == 4
+
+
+async def test_a_fan_out_that_loses_while_it_is_being_opened_leaves_no_sub_jobs(
+    app: Plait, kit: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Workflows.open_fan_out
+
+    async def open_fan_out(*args: Any, **options: Any) -> Any:
+        await real(*args, **options)
+        await asyncio.Event().wait()  # the reply is late
+
+    monkeypatch.setattr(Workflows, "open_fan_out", open_fan_out)
+
+    @app.job(queue="elsewhere")
+    async def child() -> None: ...
+
+    @app.job
+    async def race() -> int:
+        return (await first(fan_out([sub(child)]), wait_for_signal("go"))).index
+
+    handle = await race.enqueue()
+    await handle.signal("go")
+    await run_default(app)
+    assert await handle.result(60) == 1
+    await (await app.store()).leader.resume()
+    assert [node.status for node in await kit.sub_jobs(handle)] == ["canceled"]

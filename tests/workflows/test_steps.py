@@ -231,7 +231,7 @@ async def test_a_result_that_cannot_be_stored_fails_the_job_with_that_reason(app
     async def parent(which: str) -> None:
         await call(alive if which == "object" else huge)
 
-    for which, said in (("object", "cannot be stored as JSON"), ("huge", "more than 1,048,576")):
+    for which, said in (("object", "cannot be stored as JSON"), ("huge", "the limit is 1,048,576")):
         handle = await parent.enqueue(which)
         await kit.run_until_idle()
         row = await handle.info()
