@@ -112,7 +112,7 @@ UNSAFE = [
     (["plait_owner"], "login", "it may act as plait_owner"),
     ([], "login superuser", "it is a superuser"),
     ([], "login bypassrls", "may bypass row-level security"),
-    ([], "login createrole", "make roles"),
+    ([], "login createrole", "create roles"),
     ([], "login replication", "replicate"),
     (["plait_tenant"], "nologin", "there is no login"),
 ]

@@ -92,8 +92,8 @@ async def test_a_login_that_could_write_past_the_functions_is_refused(
         ("alter table plait.tenants no force row level security", "no forced row-level security"),
         ("create table plait.extra (tenant_id uuid)", "no forced row-level security"),
         ("create materialized view plait.extra as select * from plait.jobs", "no forced row-level security"),
-        ("alter view plait.job set (security_invoker = false)", "a view of plait passes by"),
-        ("create view plait.extra as select * from plait.jobs", "a view of plait passes by"),
+        ("alter view plait.job set (security_invoker = false)", "a view of plait bypasses"),
+        ("create view plait.extra as select * from plait.jobs", "a view of plait bypasses"),
     ],
 )
 async def test_a_table_without_forced_row_level_security_is_refused(

@@ -275,7 +275,7 @@ async def test_a_workers_key_creates_a_bounded_number_of_definitions(api: ApiCli
         await _claim(caller, definitions=["add", *(f"d{n}" for n in range(first, first + 250))])
     full = await caller.post("/worker/jobs/claim", {"queues": ["default"], "definitions": ["add", "one more"]})
     assert full.status_code == 429
-    assert "at most 500 definitions; this one has created 500 and asks for 1 more" in full.json()["detail"]
+    assert "at most 500 definitions; this key has created 500 and requests 1 more" in full.json()["detail"]
     assert await harness.sql("select count(*) from plait.definitions") == 501
     await _claim(caller, definitions=["add", "d0", "d499"])
     await _claim(other, definitions=["one more"])

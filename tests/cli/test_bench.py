@@ -35,7 +35,7 @@ def test_the_bench_tells_its_figures_and_drops_its_database(empty_database: Test
 def test_a_login_that_may_not_create_databases_is_told_so(real_clock_database: TestDatabase) -> None:
     ran = run("bench", "--url", real_clock_database.url, *SMALL)
     assert ran.code == 1
-    assert "has no permission to create one" in ran.err
+    assert "has no permission to create a temporary database" in ran.err
 
 
 async def _databases(database: TestDatabase) -> set[str]:

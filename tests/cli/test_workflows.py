@@ -144,7 +144,7 @@ def test_a_job_is_forked_from_a_step(plait_on: RunPlait, order: str, shop: App, 
     assert plait_on("jobs", "fork", order, "--json").json["forked_from"] == order
     wrong = plait_on("jobs", "fork", order, "--from", "nothing")
     assert wrong.code == 2
-    assert "the job has the steps 1 price, 2 fan_out, 3 signal paid" in wrong.err
+    assert "the job's steps: 1 price, 2 fan_out, 3 signal paid" in wrong.err
 
 
 def test_a_history_is_exported_as_json_that_can_be_replayed(

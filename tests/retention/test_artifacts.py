@@ -284,7 +284,7 @@ async def test_an_artifact_has_a_bound_too(database: TestDatabase, place: Path) 
         return len(text)
 
     await size.enqueue("x" * MAX_BYTES)
-    with pytest.raises(TooLarge, match="limit for artifacts"):
+    with pytest.raises(TooLarge, match="artifacts are limited to"):
         await size.enqueue("x" * (MAX_BYTES + 100))
     await app.close()
 
