@@ -143,7 +143,9 @@ async def _definition(ask: Asking, job_id: UUID) -> str | None:
 async def tree(
     ask: Ask,
     job_id: UUID,
-    cursor: Annotated[str | None, Query(max_length=60, description="`next` of the previous page.")] = None,
+    cursor: Annotated[
+        str | None, Query(max_length=60, description="The value of `next` from the previous page.")
+    ] = None,
     limit: Limit = 1000,
 ) -> Response:
     """List the workflow of a job: its root first, then by fan-out and index."""
@@ -194,9 +196,9 @@ def _after(cursor: str | None) -> NodePlace | None:
     try:
         after = NodePlace(UUID(fan_out), int(index))
     except ValueError:
-        raise InvalidArguments("cursor must be `next` of the previous page") from None
+        raise InvalidArguments("cursor must be the value of `next` from the previous page") from None
     if abs(after.fan_out_index or 0) >= 2**31:
-        raise InvalidArguments("cursor must be `next` of the previous page")
+        raise InvalidArguments("cursor must be the value of `next` from the previous page")
     return after
 
 

@@ -84,7 +84,7 @@ def page(items: list[dict[str, Any]], limit: int, last: Any) -> dict[str, Any]:
 
 
 Limit = Annotated[int, Query(ge=1, le=1000, description="Maximum number of items.")]
-Cursor = Annotated[UUID | None, Query(description="`next` of the previous page.")]
+Cursor = Annotated[UUID | None, Query(description="The value of `next` from the previous page.")]
 Text = Annotated[str | None, Field(max_length=500)]
 TenantName = Annotated[
     str | None, Query(max_length=100, description="A tenant's slug or id, for super-admins. Default: all tenants.")

@@ -221,7 +221,7 @@ def _rate(setting: str, text: str | None) -> dict[str, Any]:
         return {count: None, period: None}
     number, _, span_ = text.partition("/")
     if not (number.isascii() and number.isdigit()) or not span_:
-        raise BadUsage(f"--{setting.replace('_', '-')} must be like 10/1m, or none, got {text!r}")
+        raise BadUsage(f"--{setting.replace('_', '-')} must be a rate such as 10/1m, or none, got {text!r}")
     return {count: int(number), period: arguments.duration(span_, what=f"--{setting.replace('_', '-')}")}
 
 

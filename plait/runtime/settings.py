@@ -295,7 +295,7 @@ class Settings(BaseSettings):
                 raise ValueError("PLAIT_OIDC_ISSUER requires PLAIT_OIDC_CLIENT_ID and PLAIT_OIDC_REDIRECT_URL")
             for url in (self.oidc_issuer, self.oidc_redirect_url):
                 if not is_safe(url):
-                    raise ValueError(f"{url} must be https, or http on this machine")
+                    raise ValueError(f"{url} must begin with https://, or with http:// if the host is this machine")
             for granted in self.oidc_roles.values():
                 parsed(granted)
         return self

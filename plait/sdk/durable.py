@@ -114,7 +114,7 @@ class Durable:
         if outer is None:
             branch = self.branches.here()
             if branch.inside is not None and not self._threaded:
-                raise NotDurable(f"{asked} was called while another step of the same branch is running")
+                raise NotDurable(f"{asked} was called while another step of the same branch was still running")
             return branch
         if kind not in NESTED or not isinstance(outer, Step):
             where = f"the step {outer.key.name!r}" if isinstance(outer, Step) else "a step"

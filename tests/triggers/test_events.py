@@ -130,7 +130,7 @@ async def test_a_schema_bomb_that_came_in_by_sql_refuses_the_event_and_nothing_e
     await harness.trigger(event_name="e")
     event = await harness.emit("e")
     await harness.dispatch()
-    assert "must only refer to itself" in ((await harness.event(event)).error or "")
+    assert "must refer only to its own parts" in ((await harness.event(event)).error or "")
 
 
 async def test_what_the_database_refuses_is_kept_too(harness: Harness) -> None:

@@ -121,7 +121,7 @@ def test_a_year_of_downtime_is_planned_at_once() -> None:
 def test_a_preview_tells_what_the_clocks_do() -> None:
     gap = Timing(zone=NEW_YORK, anchor=START, cron="30 2 * * *")
     notes = [one.note for one in preview(gap, datetime(2030, 3, 9, tzinfo=UTC), 3)]
-    moved = "clocks go forward: its time falls into the gap, so it fires when the gap ends"
+    moved = "clocks go forward and skip the scheduled time, so the schedule fires when the gap ends"
     assert notes == [None, moved, None]
     fold = Timing(zone=NEW_YORK, anchor=START, cron="30 1 * * *")
     [one, *_] = preview(fold, datetime(2030, 11, 3, tzinfo=UTC), 1)
