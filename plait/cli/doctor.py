@@ -160,7 +160,7 @@ async def _of_the_schema(store: "Store", url: str, facts: dict[str, str]) -> "li
     plan = await migrate(url, plan_only=True)
     facts["schema"] = str(plan.installed)
     if not plan.empty:
-        text = "the database's functions belong to another plait version"
+        text = "the database's functions belong to another version of plait"
         findings.append(_problem("old_functions", text, "run plait migrate", installed=plan.installed))
     else:
         drift = await find_drift(store.database)
@@ -185,7 +185,7 @@ async def _of_the_schema(store: "Store", url: str, facts: dict[str, str]) -> "li
                             *(f"function {name} was edited" for name in drift.edited),
                         ]
                     ),
-                    "restore functions with `update plait.installed set functions_hash = ''` and plait migrate; restore tables from a backup",
+                    "to restore functions, run `update plait.installed set functions_hash = ''`, then plait migrate; to restore tables, use a backup",
                     missing=drift.missing,
                     edited=drift.edited,
                 )

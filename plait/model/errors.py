@@ -49,7 +49,7 @@ class InvalidJob(DatabaseError):
 
 
 class InvalidId(DatabaseError):
-    """A job's id must be a new UUIDv7 with a time within a day of now."""
+    """A job's id must be a new UUIDv7 that was generated within a day of now."""
 
     sqlstate = "PL002"
 

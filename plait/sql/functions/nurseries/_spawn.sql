@@ -108,7 +108,7 @@ begin
                           when f.serial then f.total + v_free::int end,
       p_parent_attempts => p_parent.max_attempts) i;
   exception when unique_violation then
-    raise exception 'a job id must be a new UUIDv7 generated within a day of now'
+    raise exception 'a job id must be a new UUIDv7 that was generated within a day of now'
       using errcode = 'PL002';
   end;
   perform plait._store_search_values(v_ids, p_definitions);
