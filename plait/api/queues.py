@@ -82,7 +82,7 @@ async def change(ask: Ask, name: Name, body: Settings) -> Response:
 
 @router.post("/queues/{name}/pause", response_model=Queue)
 async def pause(ask: Ask, name: Name, body: Pause | None = None) -> Response:
-    """Pause a queue: none of its jobs start. Claims that began before the pause have finished when the response is sent."""
+    """Pause a queue, so that none of its jobs start. Claims that began before the pause have finished when the response is sent."""
     reason = body.reason if body is not None else None
     settings = {"paused": True, "paused_by": ask.caller.name, "pause_reason": reason}
     return await _set(ask, "queue.pause", name, settings, detail={"paused": True, "reason": reason})

@@ -27,7 +27,7 @@ async def after_restore(
     """Prepare a database that was restored from a backup, before workers, leaders and the API use it.
 
     All leases expire: running jobs are requeued, and writes from old workers are rejected. Schedules do not fire for times before
-    --until, or before now if it is not given. Browser sessions end.
+    --until, or for times before now if --until is not given. Browser sessions end.
     """
     moment = arguments.moment(until, what="--until")
     async with cli.store() as store:

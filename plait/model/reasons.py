@@ -52,7 +52,7 @@ REASONS: Final[dict[str, dict[str, str]]] = {
         "worker_lost": "its workers were lost repeatedly while they ran it (a poison job)",
         "quorum_timeout": "in a node job, too few nodes finished in time",
         "node_failed": 'in a node job with `on_node_failure="fail"`, a node failed',
-        "quorum_lost": "in a node job, so many nodes failed that the quorum can no longer be reached",
+        "quorum_lost": "in a node job, too many nodes failed for the quorum to be reached",
         "schema_mismatch": "its payload does not match the schema of a TypeScript worker",
         "not_serializable": "its result from a TypeScript worker cannot be stored as JSON",
         "outcome_refused": "the API rejected the outcome that an HTTP worker sent, for example because it is too large",

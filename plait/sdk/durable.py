@@ -119,7 +119,7 @@ class Durable:
         if kind not in NESTED or not isinstance(outer, Step):
             where = f"the step {outer.key.name!r}" if isinstance(outer, Step) else "a step"
             raise NotDurable(
-                f"{asked} was called inside {where}, but a step cannot wait: it would run from its start again. Wait in the handler, before or after the step"
+                f"{asked} was called inside {where}, but a step cannot wait, because it would then run again from its beginning. Wait in the handler, before or after the step"
             )
         return outer.body()
 
