@@ -44,7 +44,7 @@ async def show(request: Request, token: Token) -> Response:
 
 @router.post("/approvals/{token}", response_class=HTMLResponse, responses=_PAGES)
 async def use(request: Request, token: Token) -> Response:
-    """Use an approval link, once: send the signal to its job."""
+    """Use an approval link, which sends the signal to its job. A link can be used once."""
     link = await _found(request, token)
     if link is None or link.state != "open":
         return _page(link, used=False)

@@ -166,7 +166,7 @@ async def create(request: Request, ask: Ask, body: NewDefinition) -> Response:
 
 @router.patch("/admin/jobs/definitions/{definition_key:path}", response_model=Definition)
 async def change(request: Request, ask: Ask, definition_key: str, body: Change, if_match: IfMatch = None) -> Response:
-    """Override settings of a job definition until they are cleared. Omitted fields stay unchanged, null removes a limit."""
+    """Override settings of a job definition until they are cleared. Omitted fields stay unchanged; null removes a limit."""
     row = await _get(ask, definition_key)
     since = unchanged_since(if_match, row.updated_at)
     columns = body.columns()

@@ -148,7 +148,7 @@ async def tree(
     ] = None,
     limit: Limit = 1000,
 ) -> Response:
-    """List the workflow of a job: its root first, then by fan-out and index."""
+    """List the jobs of a workflow: the root first, then the other jobs by fan-out and index."""
     rows = await ask.store.jobs.job_tree(job_id, **ask.scope, after=_after(cursor), limit=limit)
     last = _place(rows[-1]) if len(rows) >= limit else None
     return Json({"items": [Node.of(row) for row in rows], "next": last})

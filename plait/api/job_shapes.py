@@ -44,7 +44,7 @@ class JobBrief(Shape):
         description="Attempts that failed or timed out; they count against max_attempts. Null if the job is final."
     )
     max_attempts: int
-    timeout_seconds: float | None = Field(description="Null: the definition's timeout applies.")
+    timeout_seconds: float | None = Field(description="Null if the definition's timeout applies.")
     claimed_by_worker: int | None
     last_worker: int | None = Field(description="The worker that runs the job, or ran it last.")
     cancel_requested_at: datetime | None
@@ -149,7 +149,7 @@ class Load(Shape):
 
 class Children(BaseModel):
     items: list[Child]
-    next: int | None = Field(None, description="The value of `start` for the next page; null: this is the last page.")
+    next: int | None = Field(None, description="The value of `start` for the next page; null on the last page.")
 
 
 class Step(Shape):

@@ -68,14 +68,14 @@ class Settings(BaseModel):
 
 @router.get("/queues", response_model=Page[Queue])
 async def list_queues(ask: Ask) -> Response:
-    """List queues. Their numbers count the jobs of your own tenant."""
+    """List queues. If the request is for one tenant, the numbers include only jobs of that tenant."""
     rows = await ask.store.queues.list_queues(tenant_id=ask.tenant_id)
     return Json({"items": [_shown(ask, row) for row in rows], "next": None})
 
 
 @router.patch("/queues/{name}", response_model=Queue)
 async def change(ask: Ask, name: Name, body: Settings) -> Response:
-    """Change a queue's limits. Omitted fields stay unchanged, null removes a limit."""
+    """Change a queue's limits. Omitted fields stay unchanged; null removes a limit."""
     columns = body.columns()
     return await _set(ask, "queue.change", name, columns, detail=columns)
 

@@ -71,7 +71,7 @@ class Page(BaseModel, Generic[Item]):
     """One page of a list."""
 
     items: list[Item]
-    next: str | None = Field(None, description="The value of `cursor` for the next page; null: this is the last page.")
+    next: str | None = Field(None, description="The value of `cursor` for the next page; null on the last page.")
 
 
 def raw(text: str | None) -> msgspec.Raw | None:

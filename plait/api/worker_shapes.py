@@ -109,7 +109,7 @@ class Release(OfAttempt):
         None,
         ge=0,
         le=3.2e9,
-        description="Delay before the job may run again; null: immediately. Does not count against `max_attempts`.",
+        description="Delay before the job may run again; null means immediately. Does not count against `max_attempts`.",
     )
 
 

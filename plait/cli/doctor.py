@@ -34,8 +34,8 @@ async def doctor(
 ) -> int:
     """Check the database, schema, login, connection and jobs, and give advice.
 
-    Exit code 1 if there is a problem, 3 if the database is not reachable or its schema is outdated. Use a login with
-    the role pg_read_all_stats to see the details of other logins' transactions.
+    The exit code is 1 if there is a problem, and 3 if the database is not reachable or its schema is outdated. Use a login
+    with the role pg_read_all_stats to see the details of other logins' transactions.
     """
     old_s = duration(old, what="--old")
     target = cli.target()

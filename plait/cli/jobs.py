@@ -80,7 +80,7 @@ async def list_(
     ] = None,
     with_sub_jobs: Annotated[
         bool | None,
-        typer.Option("--with-sub-jobs/--without-sub-jobs", help="Only jobs with, or without, sub-jobs."),
+        typer.Option("--with-sub-jobs/--without-sub-jobs", help="Only jobs that have, or do not have, sub-jobs."),
     ] = None,
     payload: Annotated[
         list[str] | None,

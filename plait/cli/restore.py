@@ -20,7 +20,7 @@ async def after_restore(
         typer.Option(
             "--until",
             metavar="TIME",
-            help="Time up to which schedules have fired on the previous server. Default: now.",
+            help="Time up to which the schedules had fired on the previous server. Default: now.",
         ),
     ] = None,
 ) -> None:
