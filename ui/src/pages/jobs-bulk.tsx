@@ -132,7 +132,7 @@ function SelectedDialog({ action, jobs, onClose, onDone }: AskProps & { jobs: re
     mutationFn: () => each(fitting, (job) => act(action, job.id, reason, tenant)),
     onSuccess: ({ done, refused }) => {
       toast.good(`${counted(done, false)} ${WORDS[action].done}.`);
-      if (refused) toast.bad(`${counted(refused, false)} could not be ${WORDS[action].done}, because their status changed in the meantime.`);
+      if (refused) toast.bad(`${counted(refused, false)} could not be ${WORDS[action].done}, because the status changed in the meantime.`);
       refresh(client);
       void client.invalidateQueries({ queryKey: ["GET /jobs", "pages"] });
       onClose();
@@ -152,7 +152,7 @@ function SelectedDialog({ action, jobs, onClose, onDone }: AskProps & { jobs: re
     >
       <p>
         {`${counted(fitting.length, false)} will be ${WORDS[action].done}.`}
-        {left > 0 && ` ${counted(left, false)} excluded, because their status is not one of ${FITTING[action].map(wordOf).join(", ")}.`}
+        {left > 0 && ` ${counted(left, false)} excluded, because the status is not one of ${FITTING[action].map(wordOf).join(", ")}.`}
       </p>
       {action === "cancel" && <Reason reason={reason} onChange={setReason} />}
     </Confirm>
