@@ -44,7 +44,7 @@ async def show(request: Request, token: Token) -> Response:
 
 @router.post("/approvals/{token}", response_class=HTMLResponse, responses=_PAGES)
 async def use(request: Request, token: Token) -> Response:
-    """Use an approval link, once: send the signal to its job."""
+    """Use an approval link, which sends the signal to its job. A link can be used once."""
     link = await _found(request, token)
     if link is None or link.state != "open":
         return _page(link, used=False)
@@ -80,11 +80,11 @@ def _page(link: LinkRow | None, *, used: bool) -> Response:
             form = f'<form method="post"><button type="submit">{html.escape(link.button)}</button></form>'
             return _answer(200, "Please confirm", link.message, form)
         case "used":
-            at = link.used_at.strftime("%Y-%m-%d %H:%M UTC") if link.used_at is not None else "before"
-            return _answer(409, "This link was already used", f"{link.message}\n\nIt was confirmed at {at}.")
+            when = link.used_at.strftime("at %Y-%m-%d %H:%M UTC") if link.used_at is not None else "earlier"
+            return _answer(409, "This link was already used", f"{link.message}\n\nIt was confirmed {when}.")
         case "expired":
             at = link.expires_at.strftime("%Y-%m-%d %H:%M UTC")
-            return _answer(410, "This link has expired", f"{link.message}\n\nIt could be used until {at}.")
+            return _answer(410, "This link has expired", f"{link.message}\n\nThe link could be used until {at}.")
         case "ended":
             return _answer(409, "Nothing to confirm", f"{link.message}\n\nThe job has ended.")
 

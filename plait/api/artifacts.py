@@ -50,7 +50,9 @@ async def _send(ask: Asking, job_id: UUID, sha256: str) -> Response:
     if hiding is not None and row.size > REDACTED_BYTES:
         most = f"{REDACTED_BYTES:,} bytes"
         raise Refused(
-            403, "not-allowed", f"artifacts of more than {most} cannot be redacted: an admin's key is required"
+            403,
+            "not-allowed",
+            f"artifacts of more than {most} cannot be redacted, so an admin's key is required to download them",
         )
     data = await ask.request.app.state.artifacts.read(row)
     headers = {"Content-Disposition": f'attachment; filename="{job_id}-{row.kind}.json"', "ETag": f'"{sha256}"'}

@@ -66,7 +66,9 @@ class Guard:
                 headers={"Retry-After": str(wait)},
             )
         if not may(holder.role, least):
-            raise Refused(403, "not-allowed", f"this requires the role {least}, but the key has the role {holder.role}")
+            raise Refused(
+                403, "not-allowed", f"this request requires the role {least}, but the key has the role {holder.role}"
+            )
         if caller.csrf is not None and request.method not in SAFE:
             sent = request.headers.get(CSRF, "")
             if not hmac.compare_digest(sent.encode(), caller.csrf.encode()):

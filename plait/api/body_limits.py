@@ -28,13 +28,13 @@ async def check_body(request: Request, *, signed_in: bool) -> None:
         raise Refused(400, "gone", "the connection was closed before the body was complete") from None
     if not signed_in and len(body) > ANYBODYS:
         raise Refused(
-            413, "too-large", f"a request without a key must be at most {ANYBODYS:,} bytes, got {len(body):,}"
+            413, "too-large", f"a request without an API key must have at most {ANYBODYS:,} bytes, got {len(body):,}"
         )
     if len(body) > _SMALL and (found := weight(body)) > MOST:
         raise Refused(
             413,
             "too-large",
-            f"a body must have at most {MOST:,} values, lists and objects counting as four, got {found:,}",
+            f"a request body must have at most {MOST:,} values, where each list or object counts as four, got {found:,}",
         )
 
 

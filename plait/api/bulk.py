@@ -161,7 +161,7 @@ async def _check_room(ask: Asking, owner: UUID) -> None:
     mine = sum(_Asked.of(job.payload).actor == ask.caller.actor for job in live)
     for holder, number, most in (("key", mine, OF_KEY), ("tenant", len(live), OF_TENANT)):
         if number >= most:
-            detail = f"this {holder} has {number} unfinished bulk jobs, the limit is {most}: wait until a bulk job is final, or cancel one"
+            detail = f"this {holder} has {number} unfinished bulk jobs, and the limit is {most}: wait until one of them is final, or cancel one"
             raise Refused(429, "too-many", detail, headers={"Retry-After": "10"})
 
 

@@ -40,7 +40,7 @@ async def list_connectors(ask: Ask) -> Response:
 
 @router.put("/connectors/{connector}", response_model=Connector)
 async def put(ask: Ask, connector: Kind, body: dict[str, Any]) -> Response:
-    """Replace the defaults of a connector. A job's payload overrides them."""
+    """Replace the defaults of a connector. The payload of a job overrides these defaults."""
     refuse_mask(body, "settings")
     settings = check_settings(connector, body)
     changing = ask.changing("connector.set", connector, tenant_id=ask.new_in, settings=body)

@@ -23,7 +23,9 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     description: str | None = Field(None, max_length=2000)
-    arg_schema: dict[str, Any] | None = Field(None, description="JSON Schema of the payload; null: any payload.")
+    arg_schema: dict[str, Any] | None = Field(
+        None, description="JSON Schema of the payload; null if any payload is accepted."
+    )
     timeout_seconds: float | None = Field(None, gt=0, le=3.2e9)
     max_attempts: int | None = Field(None, ge=1, le=10_000)
     queue: str | None = Field(None, min_length=1, max_length=100)
@@ -37,7 +39,7 @@ class Settings(BaseModel):
     search_keys: list[Annotated[str, Field(min_length=1, max_length=200)]] | None = Field(
         None,
         max_length=10,
-        description="Payload keys or paths (`order.customer`) that jobs can be searched by, with an index.",
+        description="Payload keys or paths (`order.customer`) that are indexed, so that jobs can be searched by them.",
     )
     sensitive: list[Annotated[str, Field(min_length=1, max_length=200)]] | None = Field(
         None,
@@ -98,7 +100,7 @@ class Kind(Shape):
     max_attempts: int
     timeout_seconds: float
     search_keys: list[str] | None = Field(
-        description="Payload keys that jobs can be searched by, with an index: `payload=key=value`."
+        description="Payload keys that are indexed, so that jobs can be searched by them: `payload=key=value`."
     )
     sensitive: list[str] | None = Field(description="Fields that are hidden from viewers and operators.")
 
@@ -111,7 +113,7 @@ class Override(Shape):
 
     setting: str
     value: Any
-    code_value: Any = Field(description="The value in code; null if code sets none or has not defined the job.")
+    code_value: Any = Field(description="The value in code; null if the code sets no value or does not define the job.")
     author: str
     set_at: datetime
 
@@ -164,7 +166,7 @@ async def create(request: Request, ask: Ask, body: NewDefinition) -> Response:
 
 @router.patch("/admin/jobs/definitions/{definition_key:path}", response_model=Definition)
 async def change(request: Request, ask: Ask, definition_key: str, body: Change, if_match: IfMatch = None) -> Response:
-    """Override settings of a job definition until they are cleared. Omitted fields stay unchanged, null removes a limit."""
+    """Override settings of a job definition until they are cleared. Omitted fields stay unchanged; null removes a limit."""
     row = await _get(ask, definition_key)
     since = unchanged_since(if_match, row.updated_at)
     columns = body.columns()

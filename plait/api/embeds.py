@@ -31,7 +31,9 @@ PAGE: Final = "/embed"
 class NewEmbed(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    role: Literal["viewer", "operator"] = Field("viewer", description="Role of the view; at most the role of your key.")
+    role: Literal["viewer", "operator"] = Field(
+        "viewer", description="Role of the view. It must not exceed the role of your key."
+    )
     ttl_seconds: int = Field(3600, ge=60, le=86_400, description="Lifetime of the view.")
 
 

@@ -40,7 +40,10 @@ class EndpointSettings(BaseModel):
     )
     statuses: list[Outcome] | None = Field(None, max_length=5, description="Final statuses that are delivered.")
     definitions: list[str] | None = Field(
-        None, min_length=1, max_length=100, description="Only outcomes of these job definitions; null: all."
+        None,
+        min_length=1,
+        max_length=100,
+        description="Only outcomes of these job definitions are delivered; null if outcomes of all definitions are delivered.",
     )
 
     def columns(self, request: Request) -> dict[str, Any]:
@@ -85,7 +88,7 @@ class Endpoint(Shape):
         description="Until this time, messages are also signed with the previous key."
     )
     subscribed_at: datetime | None = Field(
-        description="Outcomes since this time are delivered; null: no outcomes are delivered."
+        description="Outcomes since this time are delivered; null if no outcomes are delivered."
     )
     disabled_at: datetime | None
     disabled_reason: str | None

@@ -164,7 +164,12 @@ async def _emit_cloud(ask: Asking, event: CloudEvent) -> UUID:
     reply = await ask.store.http_replies.reserve(*whose, event.type)
     if not reply.begun:
         if reply.body is None:
-            raise Refused(409, "under-way", "the same event is being processed", headers={"Retry-After": "1"})
+            raise Refused(
+                409,
+                "under-way",
+                "another request with the same event is still being processed",
+                headers={"Retry-After": "1"},
+            )
         return UUID(reply.body)
     about = {"id": event.id, "source": event.source, "subject": event.subject, "time": event.time}
     data = event.data if isinstance(event.data, dict) else {"value": event.data}

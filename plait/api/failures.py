@@ -21,8 +21,11 @@ from plait.store.job_rows import AttemptRow
 
 router = new_router("jobs")
 
-_JOBS = "Jobs with this error that are `failed` or `dead_letter` now. Retried and deleted jobs are not counted."
-_AS_OF = "All failures committed before this time are counted: now, or the last count if the leader is behind; null: not counted yet."
+_JOBS = "Number of jobs with this error that are currently `failed` or `dead_letter`. Retried and deleted jobs are not counted."
+_AS_OF = (
+    "All failures that were committed before this time are counted. It is the time of the request, or of the last count if the "
+    "leader is behind. Null if the leader has not counted yet."
+)
 
 
 class Failure(Shape):
@@ -37,16 +40,20 @@ class Failure(Shape):
     dead_letters: int = Field(description="Number of `jobs` that are dead letters.")
     recent: int = Field(description="Number of failures since `since`, including jobs that were retried later.")
     tenants: int = Field(description="Number of tenants with these jobs.")
-    first_at: datetime = Field(description="Time of the oldest failure with this error whose job is not deleted.")
+    first_at: datetime = Field(description="Time of the oldest failure with this error whose job has not been deleted.")
     last_at: datetime
     last_job_id: UUID
 
 
 class FailurePage(BaseModel):
     items: list[Failure]
-    next: str | None = Field(None, description="Always null: request more with `limit`.")
+    next: str | None = Field(
+        None, description="Always null, because the list has only one page. To get more errors, increase `limit`."
+    )
     as_of: datetime | None = Field(description=_AS_OF)
-    since: datetime = Field(description="Start of `recent`: the beginning of the hour of `start`.")
+    since: datetime = Field(
+        description="Start of the period that `recent` covers: the beginning of the hour of `start`."
+    )
     total_errors: int = Field(description="Total number of errors, not limited by `limit`.")
     total_jobs: int = Field(description="Number of jobs with these errors.")
 
@@ -56,7 +63,9 @@ async def failures(
     ask: Ask,
     start: Annotated[
         AwareDatetime | None,
-        Query(description="Only errors since this time. Default: all errors, and `recent` covers the last 24 hours."),
+        Query(
+            description="Only errors since this time. By default all errors are listed, and `recent` covers the last 24 hours."
+        ),
     ] = None,
     status: Annotated[list[Literal["failed", "dead_letter"]] | None, Query(max_length=2)] = None,
     order: Annotated[Literal["jobs", "recent"], Query(description="Sort by this number, largest first.")] = "jobs",
@@ -115,18 +124,20 @@ class FailureGroup(BaseModel):
     jobs: int = Field(description=_JOBS)
     dead_letters: int
     failures: int = Field(
-        description="Number of failures with this error whose jobs are not deleted, including jobs that were retried later."
+        description="Number of failures with this error whose jobs have not been deleted, including jobs that were retried later."
     )
     first_at: datetime
     last_at: datetime
     last_job_id: UUID
     sample: Attempt | None = Field(
-        description="The newest failed attempt; null if its job was deleted since the last count."
+        description="The newest failed attempt; null if its job has been deleted since the last count."
     )
     tenants: list[FailureTenant]
     history: list[FailureInterval] = Field(description="Intervals since `start`. Empty intervals are omitted.")
     workers: list[FailureWorker] = Field(description="Workers of the newest failures, at most 100.")
-    workers_of: int = Field(description="Number of failures that `workers` was counted from: the newest 1,000.")
+    workers_of: int = Field(
+        description="Number of failures from which `workers` was computed: at most the newest 1,000."
+    )
 
 
 @router.get("/jobs/failures/{definition_key:path}/{fingerprint}", response_model=FailureGroup)

@@ -27,9 +27,13 @@ class Fairness:
         """Count an expensive request (a render, a preview, a bulk count), or reject it."""
         tenant = str(caller.tenant_id)
         if wait := self._tenants.full(tenant):
-            raise _too_many("rate limit exceeded: too many previews, renders or bulk counts of this tenant", wait)
+            raise _too_many(
+                "rate limit exceeded: this tenant has requested too many previews, renders or bulk counts", wait
+            )
         if wait := self._keys.take(str(caller.key_id)):
-            raise _too_many("rate limit exceeded: too many previews, renders or bulk counts of this key", wait)
+            raise _too_many(
+                "rate limit exceeded: this key has requested too many previews, renders or bulk counts", wait
+            )
         self._tenants.take(tenant)
 
 

@@ -36,13 +36,13 @@ class Explanation(BaseModel):
 
 class Summary(BaseModel):
     at: datetime = Field(
-        description="When the unfinished jobs were counted: now, or a few seconds ago if there are many."
+        description="When the unfinished jobs were counted: at the time of the request, or a few seconds earlier if there are many."
     )
     counts: dict[Status, int] = Field(
-        description="Unfinished jobs by status, and jobs that are `failed` or `dead_letter` now. Retried and deleted jobs are not counted."
+        description="Number of unfinished jobs by status, and of jobs that are currently `failed` or `dead_letter`. Retried and deleted jobs are not counted."
     )
     failures_as_of: datetime | None = Field(
-        description="Failed jobs and dead letters are counted as of this time; null: not counted yet."
+        description="Failed jobs and dead letters are counted as of this time; null if they have not been counted yet."
     )
     total_waiting: int
     running: int
@@ -88,7 +88,7 @@ class Stretch(Shape):
 @router.get("/jobs/history", response_model=Page[Stretch])
 async def history(
     ask: Ask,
-    start: Annotated[AwareDatetime | None, Query(description="Start. Default: an hour ago.")] = None,
+    start: Annotated[AwareDatetime | None, Query(description="Start of the time range. Default: an hour ago.")] = None,
     step_seconds: Annotated[int, Query(ge=60, le=86_400, description="Length of an interval.")] = 60,
 ) -> Response:
     """List outcomes over time, for charts. The leader keeps counts for 90 days. Empty intervals are omitted."""
@@ -110,7 +110,7 @@ class Latency(Shape):
 @router.get("/jobs/latency", response_model=Page[Latency])
 async def latency(
     ask: Ask,
-    start: Annotated[AwareDatetime | None, Query(description="Start. Default: an hour ago.")] = None,
+    start: Annotated[AwareDatetime | None, Query(description="Start of the time range. Default: an hour ago.")] = None,
     step_seconds: Annotated[int, Query(ge=60, le=86_400, description="Length of an interval.")] = 60,
 ) -> Response:
     """List wait and run times over time, for charts. Empty intervals are omitted; at most 200 are returned."""
@@ -143,10 +143,12 @@ async def _definition(ask: Asking, job_id: UUID) -> str | None:
 async def tree(
     ask: Ask,
     job_id: UUID,
-    cursor: Annotated[str | None, Query(max_length=60, description="`next` of the previous page.")] = None,
+    cursor: Annotated[
+        str | None, Query(max_length=60, description="The value of `next` from the previous page.")
+    ] = None,
     limit: Limit = 1000,
 ) -> Response:
-    """List the workflow of a job: its root first, then by fan-out and index."""
+    """List the jobs of a workflow: the root first, then the other jobs by fan-out and index."""
     rows = await ask.store.jobs.job_tree(job_id, **ask.scope, after=_after(cursor), limit=limit)
     last = _place(rows[-1]) if len(rows) >= limit else None
     return Json({"items": [Node.of(row) for row in rows], "next": last})
@@ -156,8 +158,10 @@ async def tree(
 async def children(
     ask: Ask,
     job_id: UUID,
-    fan_out: Annotated[UUID | None, Query(description="A fan-out of the job. Default: the first.")] = None,
-    start: Annotated[int, Query(ge=0, le=2**31 - 1, description="First index.")] = 0,
+    fan_out: Annotated[
+        UUID | None, Query(description="Id of a fan-out of the job. Default: the first fan-out.")
+    ] = None,
+    start: Annotated[int, Query(ge=0, le=2**31 - 1, description="Index of the first sub-job to return.")] = 0,
     limit: Limit = 100,
 ) -> Response:
     """List the sub-jobs of a fan-out by index, each with the times of its attempts."""
@@ -170,10 +174,14 @@ async def children(
 async def load(
     ask: Ask,
     job_id: UUID,
-    fan_out: Annotated[UUID | None, Query(description="A fan-out of the job. Default: the first.")] = None,
-    start: Annotated[AwareDatetime | None, Query(description="Start. Default: when the fan-out was opened.")] = None,
+    fan_out: Annotated[
+        UUID | None, Query(description="Id of a fan-out of the job. Default: the first fan-out.")
+    ] = None,
+    start: Annotated[
+        AwareDatetime | None, Query(description="Start of the time range. Default: when the fan-out was opened.")
+    ] = None,
     end: Annotated[
-        AwareDatetime | None, Query(description="End. Default: when the fan-out was decided, or now.")
+        AwareDatetime | None, Query(description="End of the time range. Default: when the fan-out was decided, or now.")
     ] = None,
     parts: Annotated[int, Query(ge=1, le=500, description="Number of equal intervals.")] = 100,
 ) -> Response:
@@ -194,9 +202,9 @@ def _after(cursor: str | None) -> NodePlace | None:
     try:
         after = NodePlace(UUID(fan_out), int(index))
     except ValueError:
-        raise InvalidArguments("cursor must be `next` of the previous page") from None
+        raise InvalidArguments("cursor must be the value of `next` from the previous page") from None
     if abs(after.fan_out_index or 0) >= 2**31:
-        raise InvalidArguments("cursor must be `next` of the previous page")
+        raise InvalidArguments("cursor must be the value of `next` from the previous page")
     return after
 
 

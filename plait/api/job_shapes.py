@@ -29,7 +29,9 @@ class JobBrief(Shape):
     limit_key: str | None
     created_at: datetime
     queued_at: datetime = Field(description="Same as created_at.")
-    scheduled_for: datetime | None = Field(description="The requested time; null: immediately.")
+    scheduled_for: datetime | None = Field(
+        description="The requested start time; null if the job may start immediately."
+    )
     run_at: datetime | None = Field(description="When the job is due, or when it was queued.")
     started_at: datetime | None = Field(description="When the job first started.")
     claimed_at: datetime | None = Field(description="When the running attempt was claimed.")
@@ -42,7 +44,7 @@ class JobBrief(Shape):
         description="Attempts that failed or timed out; they count against max_attempts. Null if the job is final."
     )
     max_attempts: int
-    timeout_seconds: float | None = Field(description="Null: the definition's timeout applies.")
+    timeout_seconds: float | None = Field(description="Null if the definition's timeout applies.")
     claimed_by_worker: int | None
     last_worker: int | None = Field(description="The worker that runs the job, or ran it last.")
     cancel_requested_at: datetime | None
@@ -88,13 +90,15 @@ class FanOut(Shape):
     succeeded: int
     failed: int
     canceled: int
-    decision: str | None = Field(description="succeeded, failed or timeout; null: not decided yet.")
+    decision: str | None = Field(description="succeeded, failed or timeout; null if the fan-out is not decided yet.")
     created_at: datetime
     decided_at: datetime | None
     timeout_at: datetime | None
     running: int
     waiting: int
-    scheduled: int = Field(description="Scheduled children. The remaining children are queued.")
+    scheduled: int = Field(
+        description="Number of scheduled children. Children that are not counted in any of these fields are queued."
+    )
 
 
 class Span(BaseModel):
@@ -145,7 +149,7 @@ class Load(Shape):
 
 class Children(BaseModel):
     items: list[Child]
-    next: int | None = Field(None, description="The value of `start` for the next page; null: this is the last page.")
+    next: int | None = Field(None, description="The value of `start` for the next page; null on the last page.")
 
 
 class Step(Shape):
@@ -220,15 +224,17 @@ class JobPage(Job):
 
     lease_expires_at: datetime | None = Field(description="When the worker's lease expires, while the job runs.")
     total_s: float | None = Field(
-        description="Total time: from the first start until the job is final, or until now. Null: not started."
+        description="Total time: from the first start until the job is final, or until now. Null if the job has not started."
     )
-    own_s: float | None = Field(description="Own time: run time of the handler, over all attempts.")
-    waiting_s: float | None = Field(description="Waiting time: suspended, in backoff or requeued.")
+    own_s: float | None = Field(description="Own time: the run time of the handler, over all attempts.")
+    waiting_s: float | None = Field(description="Waiting time: how long the job was suspended, in backoff or requeued.")
     unread_signals: list[UnreadSignals] = Field(description="Unread signals, by name.")
     parent: JobBrief | None
     fan_outs: list[FanOut]
     steps: list[Step]
-    children: Page[JobBrief] = Field(description="The newest children; continue with `GET /jobs?parent=…&cursor=…`.")
+    children: Page[JobBrief] = Field(
+        description="The newest children. To list more, use `GET /jobs?parent=…&cursor=…`."
+    )
 
 
 class Moved(BaseModel):

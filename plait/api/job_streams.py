@@ -38,7 +38,7 @@ QUIET_S: Final = 3.0
 """After this time without an item, a keep-alive is sent, and the key or token is checked again."""
 _EVENTS: Final[dict[int | str, dict[str, Any]]] = {
     200: {
-        "description": "One event per item: `id` is its number, `data` its JSON. The last event is `end`, with the job's status.",
+        "description": "One event per item: the `id` of the event is the item's number, and its `data` is the item's JSON. The last event is `end`, with the job's status.",
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
     },
     204: {"description": "The stream has ended, and there are no items after `Last-Event-ID`: do not reconnect."},

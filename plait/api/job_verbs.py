@@ -73,7 +73,7 @@ async def cancel(ask: Ask, job_id: UUID, body: Cancel | None = None) -> Response
 
 @router.post("/jobs/{job_id:uuid}/retry", response_model=Moved)
 async def retry(ask: Ask, job_id: UUID, body: Retry | None = None) -> Response:
-    """Retry a final job that has not succeeded. With `tree: all`, run a root's whole workflow again as new jobs. Returns the id of the new root."""
+    """Retry a final job that has not succeeded. With `tree: all`, run a root's whole workflow again as new jobs and return the id of the new root."""
     body = body or Retry()
     if body.tree and body.model_fields_set - {"tree"}:
         raise InvalidArguments("other fields cannot be used together with `tree`")

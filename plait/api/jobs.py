@@ -73,7 +73,9 @@ class NewJobAnswer(Shape):
     status: Status
     definition_key: str
     queued_at: datetime
-    deduplicated: bool = Field(description="Whether a key already belonged to a job, which is returned.")
+    deduplicated: bool = Field(
+        description="Whether the dedupe key or the idempotency key already belonged to a job. If so, that job is returned."
+    )
 
 
 @router.post("/jobs", status_code=201, response_model=NewJobAnswer, responses={200: {"model": NewJobAnswer}})

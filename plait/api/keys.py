@@ -39,8 +39,8 @@ class NewKey(BaseModel):
     role: Role
     expires_at: AwareDatetime | None = Field(
         None,
-        description="Must not be later than the expiry of your own key, which is the default. If you signed in through an identity provider: "
-        "at most a year from now. Default: 90 days.",
+        description="Must not be later than the expiry of your own key, which is the default. If you signed in through an identity "
+        "provider, it must be at most a year from now, and the default is 90 days.",
     )
 
 

@@ -198,5 +198,5 @@ def _refused(request: Request, why: str, *, status: int = 401) -> Response:
 
 
 def _unreachable(error: ProviderUnreachable) -> Refused:
-    log.warning("identity provider failed", error=str(error))
+    log.warning("request to the identity provider failed", error=str(error))
     return Refused(503, "not-available", "the identity provider is not available", headers={"Retry-After": "5"})

@@ -133,7 +133,7 @@ class Provider:
         if 400 <= status < 500:
             raise SignInFailed("the provider rejected the authorization code")
         if status != 200:
-            raise ProviderUnreachable(f"the provider's token endpoint returned {status}")
+            raise ProviderUnreachable(f"the provider's token endpoint returned status {status}")
         tokens: _Tokens = _decoded(body, _Tokens)
         return tokens.id_token
 
@@ -179,7 +179,7 @@ class Provider:
                 return
             status, body = await _ask("GET", (await self._read_document()).jwks_uri)
             if status != 200:
-                raise ProviderUnreachable(f"the provider's key set returned {status}")
+                raise ProviderUnreachable(f"the provider's key set URL returned status {status}")
             self._keys = _decoded(body, _Keys).keys[:100]
             self._keys_read = time.monotonic()
 
@@ -191,7 +191,7 @@ class Provider:
         if self._endpoints is None or time.monotonic() > self._endpoints_until:
             status, body = await _ask("GET", self._issuer.rstrip("/") + "/.well-known/openid-configuration")
             if status != 200:
-                raise ProviderUnreachable(f"the provider's configuration returned {status}")
+                raise ProviderUnreachable(f"the provider's configuration URL returned status {status}")
             found = _decoded(body, Endpoints)
             if found.issuer != self._issuer:
                 raise ProviderUnreachable("the provider's configuration names another issuer")

@@ -68,21 +68,21 @@ class Settings(BaseModel):
 
 @router.get("/queues", response_model=Page[Queue])
 async def list_queues(ask: Ask) -> Response:
-    """List queues. Their numbers count the jobs of your own tenant."""
+    """List queues. If the request is for one tenant, the numbers include only jobs of that tenant."""
     rows = await ask.store.queues.list_queues(tenant_id=ask.tenant_id)
     return Json({"items": [_shown(ask, row) for row in rows], "next": None})
 
 
 @router.patch("/queues/{name}", response_model=Queue)
 async def change(ask: Ask, name: Name, body: Settings) -> Response:
-    """Change a queue's limits. Omitted fields stay unchanged, null removes a limit."""
+    """Change a queue's limits. Omitted fields stay unchanged; null removes a limit."""
     columns = body.columns()
     return await _set(ask, "queue.change", name, columns, detail=columns)
 
 
 @router.post("/queues/{name}/pause", response_model=Queue)
 async def pause(ask: Ask, name: Name, body: Pause | None = None) -> Response:
-    """Pause a queue: none of its jobs start. Claims that began before the pause have finished when the response is sent."""
+    """Pause a queue, so that none of its jobs start. Claims that began before the pause have finished when the response is sent."""
     reason = body.reason if body is not None else None
     settings = {"paused": True, "paused_by": ask.caller.name, "pause_reason": reason}
     return await _set(ask, "queue.pause", name, settings, detail={"paused": True, "reason": reason})

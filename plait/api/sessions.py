@@ -34,7 +34,7 @@ class SignIn(BaseModel):
 
 class Session(BaseModel):
     role: Role
-    tenant_id: UUID | None = Field(description="Null: all tenants.")
+    tenant_id: UUID | None = Field(description="Null if the session is valid for all tenants.")
     tenant: str | None
     name: str
     csrf: str | None = Field(

@@ -71,7 +71,7 @@ class Page(BaseModel, Generic[Item]):
     """One page of a list."""
 
     items: list[Item]
-    next: str | None = Field(None, description="The value of `cursor` for the next page; null: this is the last page.")
+    next: str | None = Field(None, description="The value of `cursor` for the next page; null on the last page.")
 
 
 def raw(text: str | None) -> msgspec.Raw | None:
@@ -84,7 +84,7 @@ def page(items: list[dict[str, Any]], limit: int, last: Any) -> dict[str, Any]:
 
 
 Limit = Annotated[int, Query(ge=1, le=1000, description="Maximum number of items.")]
-Cursor = Annotated[UUID | None, Query(description="`next` of the previous page.")]
+Cursor = Annotated[UUID | None, Query(description="The value of `next` from the previous page.")]
 Text = Annotated[str | None, Field(max_length=500)]
 TenantName = Annotated[
     str | None, Query(max_length=100, description="A tenant's slug or id, for super-admins. Default: all tenants.")

@@ -108,7 +108,7 @@ async def create(ask: Ask, body: NewTenant) -> Response:
 
 @router.patch("/tenants/{slug}", response_model=Tenant)
 async def change(ask: Ask, slug: Slug, body: Settings) -> Response:
-    """Change a tenant. Omitted fields stay unchanged, null removes a limit."""
+    """Change a tenant. Omitted fields stay unchanged; null removes a limit."""
     await ask.store.tenants.tenant_id(slug)  # an unknown tenant is not created
     return await _set(ask, "tenant.change", slug, body.model_dump(exclude_unset=True))
 

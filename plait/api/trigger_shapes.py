@@ -37,7 +37,7 @@ class Draft(BaseModel):
 
     definition_key: str = Field(min_length=1, max_length=200)
     payload_template: dict[str, Any] = Field(default_factory=dict)
-    event_name: str | None = Field(None, min_length=1, max_length=200, description="Null: a schedule.")
+    event_name: str | None = Field(None, min_length=1, max_length=200, description="Null if the trigger is a schedule.")
     data: dict[str, Any] = Field(default_factory=dict, description="Data of the event.")
     label: str = Field("new", max_length=200)
 

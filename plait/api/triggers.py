@@ -38,7 +38,7 @@ class Settings(BaseModel):
     event_name: str | None = Field(None, min_length=1, max_length=200)
     cron_expr: str | None = Field(None, min_length=1, max_length=500)
     every_seconds: float | None = Field(None, ge=1, le=3.2e8)
-    timezone: str | None = Field(None, max_length=100, description="Null: the tenant's time zone.")
+    timezone: str | None = Field(None, max_length=100, description="Null means the tenant's time zone.")
     definition_key: str | None = Field(None, min_length=1, max_length=200)
     payload_template: dict[str, Any] | None = Field(
         None,

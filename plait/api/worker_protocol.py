@@ -134,7 +134,7 @@ async def skip(ask: Ask, job_id: UUID, body: SkipIt) -> Response:
 
 @router.post("/worker/jobs/{job_id:uuid}/logs", status_code=204)
 async def logs(ask: Ask, job_id: UUID, body: Logs) -> Response:
-    """Store output of the attempt: the last 64 KiB of each stream are kept."""
+    """Store output of the attempt. Only the last 64 KiB of each stream are kept."""
     worker = await _own(ask, body.worker)
     progress = None if body.progress is None else json_text(body.progress)
     if not await ask.store.workers.log_attempt(

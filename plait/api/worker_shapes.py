@@ -50,7 +50,7 @@ class ClaimedJob(BaseModel):
     payload_url: str | None = Field(
         description="URL of the payload if it is an artifact; null if `payload` has the value."
     )
-    timeout_seconds: float | None = Field(description="Time limit of the attempt; null: no limit.")
+    timeout_seconds: float | None = Field(description="Time limit of the attempt; null if there is no limit.")
     correlation_id: str | None
 
 
@@ -109,7 +109,7 @@ class Release(OfAttempt):
         None,
         ge=0,
         le=3.2e9,
-        description="Delay before the job may run again; null: immediately. Does not count against `max_attempts`.",
+        description="Delay before the job may run again; null means immediately. Does not count against `max_attempts`.",
     )
 
 
@@ -175,7 +175,7 @@ class Settle(BaseModel):
 class SettledOne(BaseModel):
     id: UUID
     attempt: int
-    accepted: bool = Field(description="False, with `busy` false: the lease is lost, and nothing was changed.")
+    accepted: bool = Field(description="If both this and `busy` are false, the lease is lost, and nothing was changed.")
     busy: bool = Field(
         False,
         description="The job's row is locked by another transaction, and nothing was changed: send the outcome again.",

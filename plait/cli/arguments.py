@@ -22,7 +22,7 @@ NONE = ("none", "unlimited")
 
 def job_id(text: str, what: str = "a job") -> UUID:
     if not re.fullmatch(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", text):
-        raise BadUsage(f"{what}'s id must be like 0190a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b, got {text!r}")
+        raise BadUsage(f"{what}'s id must be a UUID such as 0190a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b, got {text!r}")
     return UUID(text)
 
 
@@ -43,7 +43,9 @@ def moment(text: str | None, *, what: str) -> datetime | None:
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
-        raise BadUsage(f"{what} must be like 2030-01-31T12:00 or 2030-01-31T12:00+01:00, got {text!r}") from None
+        raise BadUsage(
+            f"{what} must be a time such as 2030-01-31T12:00 or 2030-01-31T12:00+01:00, got {text!r}"
+        ) from None
     return at.astimezone() if at.tzinfo is None else at
 
 
@@ -63,7 +65,7 @@ def rate(text: str) -> tuple[int, float] | None:
     count, slash, period = text.partition("/")
     period = f"1{period}" if period.isalpha() else period
     if not slash or not count.isdecimal():
-        raise BadUsage(f"--rate must be like 10/1s or 100/1m, or none, got {text!r}")
+        raise BadUsage(f"--rate must be a rate such as 10/1s or 100/1m, or none, got {text!r}")
     period_s = duration(period, what="the period of --rate")
     assert period_s is not None
     return int(count), period_s
@@ -79,7 +81,7 @@ def queue_limits(text: str | None, *, default: int) -> dict[str, int] | None:
         if not colon or not number.isdecimal():
             name, number = part.strip(), str(default)
         if not name or int(number) < 1:
-            raise BadUsage(f"--queues must be like analytics:4,default:50, got {text!r}")
+            raise BadUsage(f"--queues must be a list such as analytics:4,default:50, got {text!r}")
         limits[name] = int(number)
     return limits
 

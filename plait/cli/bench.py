@@ -42,7 +42,8 @@ async def bench(
         typer.Option("--pickups", metavar="N", min=10, help="Number of pick-ups to measure, one job at a time."),
     ] = 100,
     concurrency: Annotated[
-        int, typer.Option("--concurrency", "-c", metavar="N", min=1, help="Jobs the worker runs at once.")
+        int,
+        typer.Option("--concurrency", "-c", metavar="N", min=1, help="Number of jobs that the worker runs at once."),
     ] = 100,
 ) -> None:
     """Measure enqueue rate, throughput and pick-up latency of this server, from this machine.
@@ -135,7 +136,7 @@ class _Bench:
         return jobs / (time.monotonic() - began)
 
     async def _process(self) -> float:
-        """Process all queued jobs. Returns the seconds from the first handler to the last stored outcome."""
+        """Process all queued jobs. Returns the seconds from the start of the first handler until the last outcome is stored."""
         from plait.runtime.service import Stop
         from plait.worker.worker import Worker
 

@@ -20,7 +20,7 @@ async def list_(
     tenant: Tenant = None,
     all_tenants: Annotated[bool, typer.Option("--all-tenants", "-A", help="Show all tenants.")] = False,
 ) -> None:
-    """Show the defaults of connectors. A job's payload overrides them."""
+    """Show the defaults of connectors. The payload of a job overrides these defaults."""
     if tenant is not None and all_tenants:
         raise BadUsage("--tenant and --all-tenants cannot be used together")
     async with cli.store() as store:

@@ -72,7 +72,9 @@ async def set_(
         ),
     ] = None,
     description: Annotated[str | None, typer.Option("--description", metavar="TEXT", help="Description.")] = None,
-    timeout: Annotated[str | None, typer.Option("--timeout", metavar="TIME", help="Time limit of one attempt.")] = None,
+    timeout: Annotated[
+        str | None, typer.Option("--timeout", metavar="TIME", help="Time limit of each attempt.")
+    ] = None,
     retries: Annotated[
         int | None, typer.Option("--retries", metavar="N", min=0, help="Maximum number of retries.")
     ] = None,
@@ -105,7 +107,7 @@ async def set_(
         ),
     ] = None,
 ) -> None:
-    """Override settings of a job definition. Overrides take precedence over its code until they are cleared; other settings stay unchanged."""
+    """Override settings of a job definition. Overrides take precedence over the values in code until they are cleared. Other settings stay unchanged."""
     given: dict[str, Any] = {
         "active": active,
         "description": description,
@@ -156,7 +158,7 @@ async def clear(
 
 
 async def show_(cli: Invocation, name: Name) -> None:
-    """Show the overrides of a job definition: the value, the value in code, and who set it and when."""
+    """Show the overrides of a job definition, each with its value, the value in code, and who set it and when."""
     async with cli.store() as store:
         rows = await store.definitions.list_definitions()
         overrides = await store.definitions.list_overrides(name)
@@ -221,7 +223,7 @@ def _rate(setting: str, text: str | None) -> dict[str, Any]:
         return {count: None, period: None}
     number, _, span_ = text.partition("/")
     if not (number.isascii() and number.isdigit()) or not span_:
-        raise BadUsage(f"--{setting.replace('_', '-')} must be like 10/1m, or none, got {text!r}")
+        raise BadUsage(f"--{setting.replace('_', '-')} must be a rate such as 10/1m, or none, got {text!r}")
     return {count: int(number), period: arguments.duration(span_, what=f"--{setting.replace('_', '-')}")}
 
 

@@ -34,8 +34,8 @@ async def doctor(
 ) -> int:
     """Check the database, schema, login, connection and jobs, and give advice.
 
-    Exit code 1 if there is a problem, 3 if the database is not reachable or its schema is outdated. Use a login with
-    the role pg_read_all_stats to see the details of other logins' transactions.
+    The exit code is 1 if there is a problem, and 3 if the database is not reachable or its schema is outdated. Use a login
+    with the role pg_read_all_stats to see the details of other logins' transactions.
     """
     old_s = duration(old, what="--old")
     target = cli.target()
@@ -160,7 +160,7 @@ async def _of_the_schema(store: "Store", url: str, facts: dict[str, str]) -> "li
     plan = await migrate(url, plan_only=True)
     facts["schema"] = str(plan.installed)
     if not plan.empty:
-        text = "the database's functions belong to another plait version"
+        text = "the database's functions belong to another version of plait"
         findings.append(_problem("old_functions", text, "run plait migrate", installed=plan.installed))
     else:
         drift = await find_drift(store.database)
@@ -185,7 +185,7 @@ async def _of_the_schema(store: "Store", url: str, facts: dict[str, str]) -> "li
                             *(f"function {name} was edited" for name in drift.edited),
                         ]
                     ),
-                    "restore functions with `update plait.installed set functions_hash = ''` and plait migrate; restore tables from a backup",
+                    "to restore functions, run `update plait.installed set functions_hash = ''`, then plait migrate; to restore tables, use a backup",
                     missing=drift.missing,
                     edited=drift.edited,
                 )

@@ -94,7 +94,7 @@ async def add(
     signature: Signature = None,
     tenant: Tenant = None,
 ) -> None:
-    """Add a webhook endpoint. With --on it receives the outcomes of jobs. Run workers with --connectors webhook to deliver them."""
+    """Add a webhook endpoint. With --on, the endpoint receives the outcomes of jobs. To deliver them, run workers with --connectors webhook."""
     settings = {"url": _checked(to), **_settings(on, definitions, signature)}
     async with cli.store() as store:
         tenant_id = await tenant_of(store, tenant)
@@ -113,7 +113,7 @@ async def set_(
     signature: Signature = None,
     tenant: Tenant = None,
 ) -> None:
-    """Change a webhook endpoint. Options that are not given stay unchanged; new statuses apply to jobs that finish after the change."""
+    """Change a webhook endpoint. Settings whose options are omitted stay unchanged. New statuses apply to jobs that finish after the change."""
     settings = _settings(on, definitions, signature)
     if to is not None:
         settings["url"] = _checked(to)
@@ -123,7 +123,7 @@ async def set_(
 
 
 async def enable(cli: Invocation, named: Named, tenant: Tenant = None) -> None:
-    """Enable an endpoint. Outcomes of jobs that finished while it was disabled are not delivered."""
+    """Enable an endpoint. Outcomes of jobs that finished while the endpoint was disabled are not delivered."""
     await _change(cli, named, tenant, {"enabled": True}, "enabled")
 
 

@@ -42,7 +42,9 @@ async def enqueue(
     at: Annotated[
         Text,
         typer.Option(
-            "--at", metavar="WHEN", help="Earliest start: 2030-01-31T12:00, in local time unless it has a time zone."
+            "--at",
+            metavar="WHEN",
+            help="Earliest start time: 2030-01-31T12:00, in local time unless it has a time zone.",
         ),
     ] = None,
     dedupe_key: Annotated[
@@ -55,7 +57,10 @@ async def enqueue(
         Text, typer.Option("--idempotency-key", metavar="KEY", help="Enqueue nothing if this key was used before.")
     ] = None,
     correlation_id: Annotated[
-        Text, typer.Option("--correlation-id", metavar="ID", help="Id that related jobs share, for searching.")
+        Text,
+        typer.Option(
+            "--correlation-id", metavar="ID", help="Id that related jobs share, so that you can search for them."
+        ),
     ] = None,
     tenant: Tenant = None,
     wait: Annotated[
@@ -63,7 +68,7 @@ async def enqueue(
         typer.Option(
             "--wait",
             "-w",
-            help="Wait until the job is final and print its result. Exit code 1 if it fails. A worker must be running.",
+            help="Wait until the job is final and print its result. The exit code is 1 if the job fails. A worker must be running.",
         ),
     ] = False,
 ) -> int:

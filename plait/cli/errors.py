@@ -84,7 +84,7 @@ def is_forbidden(error: BaseException) -> bool:
 
 
 def _first(error: BaseException) -> BaseException:
-    """The first error of an exception group, such as a task group raises."""
+    """The first error of an exception group, such as one raised by a task group."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -85,7 +85,9 @@ async def list_(
 
 async def show_(
     cli: Invocation,
-    event: Annotated[str, typer.Argument(metavar="ID", help="Full id, as shown by events list.", show_default=False)],
+    event: Annotated[
+        str, typer.Argument(metavar="ID", help="Full id, as shown by plait events list.", show_default=False)
+    ],
     tenant: Tenant = None,
 ) -> None:
     """Show an event and the trigger firings that it caused."""
@@ -101,7 +103,7 @@ async def show_(
         ("id", row.id),
         ("name", row.name),
         ("at", plain(row.at)),
-        ("dispatched", plain(row.dispatched_at) or "not yet: the leader dispatches events"),
+        ("dispatched", plain(row.dispatched_at) or "not yet: waiting for the leader to dispatch the event"),
         ("correlation", row.correlation_id),
         ("error", row.error),
         ("data", row.data),

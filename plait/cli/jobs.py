@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 group = new_group("List, show, cancel, retry and reschedule jobs. Lists them by default.", "jobs", lists=True)
 
-Ids = Annotated[list[str], typer.Argument(metavar="ID", help="Full ids, as shown by jobs list.", show_default=False)]
-Id = Annotated[str, typer.Argument(metavar="ID", help="Full id, as shown by jobs list.", show_default=False)]
+Ids = Annotated[
+    list[str], typer.Argument(metavar="ID", help="Full ids, as shown by plait jobs list.", show_default=False)
+]
+Id = Annotated[str, typer.Argument(metavar="ID", help="Full id, as shown by plait jobs list.", show_default=False)]
 Tenant = Annotated[
     str | None, typer.Option("--tenant", "-t", metavar="SLUG", help="Tenant of the job.", show_default=False)
 ]
@@ -78,11 +80,15 @@ async def list_(
     ] = None,
     with_sub_jobs: Annotated[
         bool | None,
-        typer.Option("--with-sub-jobs/--without-sub-jobs", help="Only jobs with, or without, sub-jobs."),
+        typer.Option("--with-sub-jobs/--without-sub-jobs", help="Only jobs that have, or do not have, sub-jobs."),
     ] = None,
     payload: Annotated[
         list[str] | None,
-        typer.Option("--payload", metavar="KEY=VALUE", help="Only jobs whose payload contains this; can be repeated."),
+        typer.Option(
+            "--payload",
+            metavar="KEY=VALUE",
+            help="Only jobs whose payload contains this key and value; can be repeated.",
+        ),
     ] = None,
 ) -> None:
     """List jobs, newest first."""
@@ -105,7 +111,7 @@ async def list_(
         )
         slugs = {row.id: row.slug for row in await store.tenants.list_tenants()} if all_tenants else {}
     if rows.stopped is not None:
-        say(f"The search stopped at its scan limit. Continue: --before {rows.stopped}")
+        say(f"The search stopped at its scan limit. To continue, use --before {rows.stopped}")
     if cli.json:
         show_json(rows)
         return
@@ -139,7 +145,7 @@ async def list_(
         + ("" if all_tenants else " Search other tenants with --all-tenants or --tenant SLUG."),
     )
     if len(rows) == limit:
-        say(f"There may be more jobs: --before {rows[-1].id}")
+        say(f"There may be more jobs. To show them, use --before {rows[-1].id}")
 
 
 def brief(error: str | None) -> str | None:
@@ -171,7 +177,9 @@ async def show_(cli: Invocation, job_id: Id, tenant: Tenant = None) -> None:
 async def cancel(
     cli: Invocation,
     ids: Ids,
-    reason: Annotated[Text, typer.Option("--reason", metavar="TEXT", help="Reason, stored with the job.")] = None,
+    reason: Annotated[
+        Text, typer.Option("--reason", metavar="TEXT", help="Reason, which is stored with the job.")
+    ] = None,
     whole_tree: Annotated[bool, typer.Option("--tree", help="Also cancel all descendants.")] = False,
     tenant: Tenant = None,
 ) -> int:
@@ -181,7 +189,7 @@ async def cancel(
         if whole_tree:
             done = await store.jobs.cancel_tree(job.id, tenant_id=job.tenant_id, reason=reason)
             if done.canceled or done.asked:
-                say(f"{job.id}: {done.canceled} jobs canceled, {done.asked} asked to stop")
+                say(f"{job.id}: {done.canceled} jobs were canceled, and {done.asked} were asked to stop")
                 return Status.RUNNING if done.asked else Status.CANCELED
             return (await find_job(store, job.id, tenant)).status
         return await store.jobs.cancel(job.id, tenant_id=job.tenant_id, reason=reason)
@@ -204,7 +212,7 @@ async def retry(
     ] = False,
     tenant: Tenant = None,
 ) -> int:
-    """Retry jobs that are failed, dead letters, canceled or skipped. Their attempts are counted from zero; durable functions resume."""
+    """Retry jobs that are failed, dead letters, canceled or skipped. The number of attempts used is reset to 0. Durable functions resume from their checkpoints."""
     if all_ and not whole_tree:
         raise BadUsage("--all requires --tree")
     if whole_tree and drop_steps:
@@ -212,7 +220,7 @@ async def retry(
 
     async def do(store: "Store", job: "JobRow") -> Status:
         if whole_tree and all_:
-            say(f"{job.id}: its new workflow is {await store.jobs.fork(job.id, tenant_id=job.tenant_id)}")
+            say(f"{job.id}: restarted as the new workflow {await store.jobs.fork(job.id, tenant_id=job.tenant_id)}")
             return Status.QUEUED
         if whole_tree:
             retried = await store.jobs.retry_tree(job.id, tenant_id=job.tenant_id)
@@ -229,16 +237,18 @@ async def reschedule(
     at: Annotated[
         Text,
         typer.Option(
-            "--at", metavar="WHEN", help="New time: 2030-01-31T12:00, in local time unless it has a time zone."
+            "--at", metavar="WHEN", help="New start time: 2030-01-31T12:00, in local time unless it has a time zone."
         ),
     ] = None,
-    delay: Annotated[Text, typer.Option("--delay", metavar="TIME", help="Delay from now: 90s, 10m; 0 is now.")] = None,
+    delay: Annotated[
+        Text, typer.Option("--delay", metavar="TIME", help="Delay from now: 90s, 10m; 0 means now.")
+    ] = None,
     max_attempts: Annotated[
         int | None, typer.Option("--max-attempts", metavar="N", min=1, help="New maximum number of attempts.")
     ] = None,
     tenant: Tenant = None,
 ) -> int:
-    """Change a job's time or its maximum number of attempts. A final job that can be retried is retried at that time."""
+    """Change when a job may start, or its maximum number of attempts. A final job that can be retried is retried at that time."""
     if (at is None) == (delay is None) and (at is not None or max_attempts is None):
         raise BadUsage("give --at, --delay or --max-attempts")
     moment = arguments.moment(at, what="--at")
@@ -310,6 +320,6 @@ for name, function, short_help in (
     ("show", show_, "Show a job, and why it is not running."),
     ("cancel", cancel, "Cancel jobs."),
     ("retry", retry, "Retry final jobs."),
-    ("reschedule", reschedule, "Change a job's time or maximum attempts."),
+    ("reschedule", reschedule, "Change a job's start time or maximum number of attempts."),
 ):
     group.command(name, short_help=short_help)(command(function))

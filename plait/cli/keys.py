@@ -93,13 +93,15 @@ async def create(
 
 async def revoke(
     cli: Invocation,
-    key_id: Annotated[str, typer.Argument(metavar="ID", help="Full id, as shown by keys list.", show_default=False)],
+    key_id: Annotated[
+        str, typer.Argument(metavar="ID", help="Full id, as shown by plait keys list.", show_default=False)
+    ],
     descendants: Annotated[
         bool,
         typer.Option("--descendants", help="Also revoke all keys created with this key, directly or indirectly."),
     ] = False,
 ) -> None:
-    """Revoke an API key. Takes effect within seconds. Keys that were created with this key are listed; they stay valid without --descendants."""
+    """Revoke an API key. Takes effect within seconds. Keys that were created with this key are listed. They stay valid unless --descendants is given."""
     wanted = arguments.job_id(key_id, "a key")
     async with cli.store() as store:
         now = await store.health.now()
@@ -111,7 +113,9 @@ async def revoke(
         return
     show(f"key {wanted} revoked")
     for row in valid:
-        show(f"key {row.id} {row.name} ({row.role}), created with it: {'revoked' if descendants else 'still valid'}")
+        show(
+            f"key {row.id} {row.name} ({row.role}), which was created with this key: {'revoked' if descendants else 'still valid'}"
+        )
     if valid and not descendants:
         say(f"Revoke these as well: plait keys revoke {wanted} --descendants")
 

@@ -21,7 +21,7 @@ async def leader(
 ) -> int:
     """Run the leader: promote delayed jobs and retries, fire triggers, rescue jobs of lost workers, apply retention.
 
-    Every worker can lead too, unless it is started with --no-leader. Leader election ensures that only one process leads at a time.
+    Every worker can also become the leader, unless it is started with --no-leader. Leader election ensures that only one process leads at a time.
     """
     from plait.cli.serving import configure_logs, metrics_server, place, serve
     from plait.leader.leader import Leader

@@ -47,7 +47,7 @@ def _import_file(path: Path) -> ModuleType:
 
 def _import_module(name: str) -> ModuleType:
     if not all(part.isidentifier() for part in name.split(".")):
-        raise BadApp(f"an app must be like app.py, app.py:app, module or module:app, got {name!r}")
+        raise BadApp(f"an app must be given as app.py, app.py:app, module or module:app, got {name!r}")
     here = str(Path.cwd())
     sys.path[:0] = [here] if here not in sys.path else []
     return _import(name, name)

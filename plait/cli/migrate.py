@@ -37,8 +37,8 @@ async def migrate(
     """Install or upgrade plait in a database: tables, functions, roles and grants, in one transaction.
 
     Needs the URL of a superuser, or of a role that may create roles and owns the database. Several processes may
-    run it at once. If a table is in use, it waits for 400 ms, rolls back so that other queries can proceed, and retries. --plan shows
-    the tables that would be locked, and changes nothing.
+    run this command at once. If a table is in use, the command waits for up to 400 ms, then rolls back so that other queries can
+    proceed, and retries. --plan shows the tables that would be locked, and changes nothing.
     """
     from plait.store.migrate import migrate as apply
 

@@ -13,7 +13,7 @@ def register(app: typer.Typer) -> None:
 
 
 async def nodes(cli: Invocation) -> None:
-    """Show the nodes that workers run on: active, draining, lost and left."""
+    """Show the nodes that workers run on, with the state of each: active, draining, lost or left."""
     async with cli.store() as store:
         rows = await store.nodes.list_nodes()
         leader = await store.leader.get_leader()

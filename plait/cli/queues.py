@@ -75,7 +75,7 @@ async def pause(
         str | None, typer.Option("--reason", metavar="TEXT", help="Reason, shown with the queue.")
     ] = None,
 ) -> None:
-    """Pause a queue: none of its jobs start. Running jobs continue; new jobs are accepted and wait."""
+    """Pause a queue, so that none of its jobs start. Running jobs continue. New jobs are accepted and wait."""
     await _set(cli, name, {"paused": True, "paused_by": "command line", "pause_reason": reason})
 
 
@@ -102,7 +102,7 @@ async def set_(
         typer.Option("--mode", help="parallel, or serial: run one workflow at a time, a root and all its descendants."),
     ] = None,
 ) -> None:
-    """Set a queue's limits or mode for all workers. Options that are not given stay unchanged; none removes a limit."""
+    """Set a queue's limits or mode for all workers. Settings whose options are omitted stay unchanged. The value none removes a limit."""
     settings: dict[str, Any] = {}
     if max_running is not None:
         settings["max_running"] = arguments.limit(max_running, what="--max-running")

@@ -20,14 +20,14 @@ async def after_restore(
         typer.Option(
             "--until",
             metavar="TIME",
-            help="Time up to which schedules have fired on the previous server. Default: now.",
+            help="Time up to which the schedules had fired on the previous server. Default: now.",
         ),
     ] = None,
 ) -> None:
     """Prepare a database that was restored from a backup, before workers, leaders and the API use it.
 
     All leases expire: running jobs are requeued, and writes from old workers are rejected. Schedules do not fire for times before
-    --until, or before now if it is not given. Browser sessions end.
+    --until, or for times before now if --until is not given. Browser sessions end.
     """
     moment = arguments.moment(until, what="--until")
     async with cli.store() as store:

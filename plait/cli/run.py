@@ -57,8 +57,8 @@ async def run(
 ) -> int:
     """Run one job, print its result, and exit.
 
-    Starts what the job needs (an embedded Postgres, a worker, a leader), enqueues it, and waits until it is final. Exit
-    code 0 if the job succeeded or was skipped, else 1.
+    Starts what the job needs (an embedded Postgres, a worker, a leader), enqueues it, and waits until it is final. The
+    exit code is 0 if the job succeeded or was skipped, otherwise 1.
     """
     app = cli.load(app_name)
     job = find_job(app, app_name, job_name)

@@ -114,7 +114,7 @@ async def set_(
     max_triggers: MaxTriggers = None,
     keep: Keep = None,
 ) -> None:
-    """Change a tenant. Options that are not given stay unchanged; none removes a limit."""
+    """Change a tenant. Settings whose options are omitted stay unchanged. The value none removes a limit."""
     settings = _settings(name, time_zone, paused, weight, max_running, max_queued, max_triggers, keep)
     if not settings:
         raise BadUsage("no setting given; see plait tenants set --help")

@@ -92,7 +92,9 @@ async def top(
     by: Annotated[By, typer.Option("--by", help="Group by queue or by tenant.")] = By.QUEUE,
     sort: Annotated[Sort, typer.Option("--sort", help="Sort order: queued, running, oldest or name.")] = Sort.QUEUED,
     every: Annotated[str, typer.Option("--every", metavar="TIME", help="Refresh interval: 2s, 500ms.")] = "2s",
-    once: Annotated[bool, typer.Option("--once", help="Print once and exit. Default without a terminal.")] = False,
+    once: Annotated[
+        bool, typer.Option("--once", help="Print once and exit. This is the default if the output is not a terminal.")
+    ] = False,
 ) -> None:
     """Watch queues, workers and rates, live.
 

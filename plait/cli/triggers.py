@@ -100,12 +100,13 @@ Overlap = Annotated[
     typer.Option(
         "--overlap",
         metavar="POLICY",
-        help="Overlap policy while its last job is unfinished: allow, skip, queue.",
+        help="Overlap policy, which applies while the trigger's last job is unfinished: allow, skip, queue.",
         show_default="allow",
     ),
 ]
 Jitter = Annotated[
-    Text, typer.Option("--jitter", metavar="TIME", help="Jitter: delay each firing by a random time up to this.")
+    Text,
+    typer.Option("--jitter", metavar="TIME", help="Jitter: delay each firing by a random time of up to this duration."),
 ]
 Template = Annotated[
     Text,
@@ -125,7 +126,7 @@ DedupeKey = Annotated[
     typer.Option(
         "--dedupe-key",
         metavar="TEMPLATE",
-        help="Dedupe key template: at most one job per key while it is unfinished or within the window.",
+        help="Dedupe key template: no further job is created for a key while its job is unfinished or within the dedupe window.",
     ),
 ]
 Window = Annotated[
@@ -193,7 +194,7 @@ async def set_(
     dedupe_window: Window = None,
     tenant: Tenant = None,
 ) -> None:
-    """Change a trigger. Options that are not given stay unchanged; a new schedule applies from now on."""
+    """Change a trigger. Settings whose options are omitted stay unchanged. A new schedule applies from now on."""
     settings = _settings(
         cron, every, None, time_zone, catch_up, overlap, jitter, payload, queue, priority, retries, correlation_id,
         dedupe_key, dedupe_window,

@@ -22,7 +22,10 @@ Queues = Annotated[
     ),
 ]
 Concurrency = Annotated[
-    int, typer.Option("--concurrency", "-c", metavar="N", min=1, help="Jobs to run at once, in all queues.")
+    int,
+    typer.Option(
+        "--concurrency", "-c", metavar="N", min=1, help="Maximum number of jobs that run at once, over all queues."
+    ),
 ]
 
 

@@ -47,7 +47,7 @@ async def tree(
     for line in drawn(nodes):
         show(line)
     if len(nodes) == limit:
-        show(f"… there may be more: --limit {limit * 10}")
+        show(f"… there may be more jobs: use --limit {limit * 10}")
 
 
 def drawn(nodes: "Sequence[NodeRow]") -> list[str]:
@@ -151,11 +151,15 @@ async def fork(
     job_id: Id,
     from_: Annotated[
         Text,
-        typer.Option("--from", metavar="STEP", help="First step to run again: its number, name or name:2."),
+        typer.Option(
+            "--from",
+            metavar="STEP",
+            help="First step to run again: its number, its name, or name:2 for the second step of that name.",
+        ),
     ] = None,
     tenant: Tenant = None,
 ) -> None:
-    """Start a new job from a step of an existing one, with the results of the steps before it. Default: from the beginning."""
+    """Start a new job that begins at a step of an existing job and reuses the results of the earlier steps. Default: from the beginning."""
     wanted = arguments.job_id(job_id)
     async with cli.store() as store:
         job = await find_job(store, wanted, tenant)
@@ -183,6 +187,6 @@ def register(group: typer.Typer) -> None:
         ("steps", steps, "Show the steps of a durable function."),
         ("history", history, "Export a job's history for a replay."),
         ("signal", signal, "Send a signal to a job."),
-        ("fork", fork, "Start a new job from a step of an existing one."),
+        ("fork", fork, "Start a new job from a step of an existing job."),
     ):
         group.command(name, short_help=short_help)(command(function))

@@ -56,7 +56,7 @@ def check_settings(type_: str, settings: Any) -> str:
         for name, value in found.headers.items():
             if names_secret(name) and not REFERENCE.search(value):
                 raise InvalidEndpoint(
-                    f"header {name} must be a reference such as {{{{secret.NAME}}}}, because settings are stored"
+                    f"header {name} must be a reference such as {{{{secret.NAME}}}}, because the settings are stored in the database"
                 )
     if isinstance(found, HttpSettings):
         if not (0 <= found.redirects <= 10 and 0 <= found.preview <= 262_144):

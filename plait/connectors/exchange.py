@@ -95,7 +95,7 @@ def policy_of(settings: Settings, hosts: str) -> Policy:
     networks = Hosts.of(settings.connector_networks.split(","), what="PLAIT_CONNECTOR_NETWORKS")
     if networks.any or networks.names or networks.suffixes:
         raise InvalidDefinition(
-            "PLAIT_CONNECTOR_NETWORKS must be networks like 10.1.0.0/16; names belong in PLAIT_CONNECTOR_HOSTS"
+            "PLAIT_CONNECTOR_NETWORKS must be networks like 10.1.0.0/16; host names belong in PLAIT_CONNECTOR_HOSTS"
         )
     return Policy(
         hosts=Hosts.of(hosts.split(","), what="PLAIT_CONNECTOR_HOSTS"),

@@ -78,13 +78,13 @@ class Policy:
         if self.deny.has(url):
             raise Refused(f"{url.host} is denied by PLAIT_CONNECTOR_DENY")
         if not self.hosts.has(url):
-            raise Refused(f"{url.host} is not allowed: the operator's settings list the allowed hosts")
+            raise Refused(f"{url.host} is not one of the hosts that the operator's settings allow")
         if url.address is not None:
             self.check_address(url, url.address)
         elif not self._named(url) and (
             "." not in url.host or url.host.endswith(_DOTTED) or url.host in _INTERNAL_NAMES
         ):
-            raise Refused(f"{url.host} is the name of an internal host")
+            raise Refused(f"{url.host} is the name of an internal host, which is not allowed")
 
     def check_address(self, url: Url, address: Address) -> None:
         if self.deny.has_address(address):

@@ -192,7 +192,7 @@ class EmbeddedPostgres:
             return None  # it began to stop between the two checks
         differing = {name: value for name, value in self._settings.items() if said["settings"].get(name) != value}
         if differing:
-            raise SettingsDiffer(f"requested {differing}, running with {said['settings']}")
+            raise SettingsDiffer(f"requested the settings {differing}, but the server runs with {said['settings']}")
         return Server(
             socket_dir=Path(said["socket_dir"]),
             port=said["port"],

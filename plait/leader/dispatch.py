@@ -101,7 +101,7 @@ async def _refuse(store: Store, event: bytes, error: str) -> int:
     except DatabaseUnreachable:
         raise
     except (PlaitError, asyncpg.PostgresError) as again:
-        log.error("event could not be recorded as refused, retrying", event_id=told["event"], error=str(again))
+        log.error("event could not be recorded as failed, retrying", event_id=told["event"], error=str(again))
         return 0
 
 

@@ -14,7 +14,7 @@ class Rescue:
     async def run(self, store: Store) -> float:
         rescued = await store.leader.rescue(cancel_grace_s=self._cancel_grace_s)
         if rescued.resumed:
-            log.info("resumed missed jobs", jobs=rescued.resumed)
+            log.info("resumed waiting parents that had been missed", jobs=rescued.resumed)
         if rescued.lost or rescued.requeued or rescued.dead or rescued.canceled:
             log.warning(
                 "rescued",

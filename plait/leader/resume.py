@@ -42,5 +42,5 @@ class ReleaseBuilds:
     async def run(self, store: Store) -> float:
         jobs, builds = await store.leader.release_builds(after_s=self._after_s)
         if jobs:
-            log.warning("no worker of a build is left: other workers run its jobs", builds=builds, jobs=jobs)
+            log.warning("no worker of a build is left: other workers may run its jobs", builds=builds, jobs=jobs)
         return min(BUILDS_EVERY_S, max(1.0, self._after_s / 4))

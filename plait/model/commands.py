@@ -43,7 +43,7 @@ class Command:
             for text in [part] if isinstance(part, str) else part:
                 if "\0" in str(text) or type(text) is not str:
                     raise InvalidDefinition(
-                        f"command {self.key}: argv must be text and lists of text, got {shown(text)}"
+                        f"command {self.key}: argv must contain only text and lists of text, got {shown(text)}"
                     )
 
     def arguments(self, scope: Mapping[str, Any]) -> list[str]:

@@ -49,7 +49,7 @@ class InvalidJob(DatabaseError):
 
 
 class InvalidId(DatabaseError):
-    """A job's id must be a new UUIDv7 with a time within a day of now."""
+    """A job's id must be a new UUIDv7 that was generated within a day of now."""
 
     sqlstate = "PL002"
 
@@ -61,7 +61,7 @@ class UnknownTenant(DatabaseError):
 
 
 class ForeignTenant(DatabaseError):
-    """This login is bound to its own tenant and cannot act for others."""
+    """This login is bound to its own tenant and cannot act for other tenants."""
 
     sqlstate = "PL004"
 
@@ -121,7 +121,7 @@ class DedupeConflict(DatabaseError):
 
 
 class ChangedMeanwhile(DatabaseError):
-    """The item was changed or created since you read it. Read it again."""
+    """The item has been changed or created since you read it. Read it again."""
 
     sqlstate = "PL014"
 
@@ -215,11 +215,11 @@ class InvalidSchema(PlaitError):
 
 
 class InvalidEndpoint(PlaitError):
-    """A webhook endpoint, or the defaults of a connector, are not valid."""
+    """A webhook endpoint is not valid, or the defaults of a connector are not valid."""
 
 
 class RequestFailed(PlaitError):
-    """Another server did not answer, or asked to retry later."""
+    """Another server did not answer, or asked plait to retry later."""
 
 
 class CommandFailed(PlaitError):
@@ -241,7 +241,7 @@ class NotDurable(PlaitError):
 
 
 class StorageFailed(PlaitError):
-    """The directory or bucket of artifacts or of the archive is not available."""
+    """The directory or bucket for artifacts or for the archive is not available."""
 
 
 class ArtifactMissing(PlaitError):
@@ -265,7 +265,7 @@ class SignalTimeout(PlaitError):
 
 
 class StreamFull(PlaitError):
-    """The job's streams are full: 50 streams, 100,000 items and 16 MiB of JSON in total. Write fewer or larger items, or pass large values as results."""
+    """The job's streams are full. A job can have at most 50 streams, with 100,000 items and 16 MiB of JSON in total. Write fewer or larger items, or pass large values as results."""
 
 
 class StreamClosed(PlaitError):
@@ -307,7 +307,7 @@ class SubJobFailure(PlaitError):
 
 
 class FanOutError(PlaitError):
-    """A fan-out failed. `failures` has the failed sub-jobs, `results` the results so far."""
+    """A fan-out failed. `failures` contains the failed sub-jobs, and `results` contains the results so far."""
 
     def __init__(
         self,
@@ -396,4 +396,4 @@ class Snooze(Outcome):
 
 
 class Skip(Outcome):
-    """Skip the job: it ends as skipped, without an error."""
+    """Skip the job, which then ends with the status `skipped` and without an error."""

@@ -105,7 +105,7 @@ class Arguments:
         for name, size in self.places:
             items = [] if name not in values else [values[name]] if size == 1 else values[name]
             if items and missing is not None:
-                raise InvalidArguments(f"{name} requires {missing}, which comes before it")
+                raise InvalidArguments(f"{name} requires a value for {missing}, which comes before it")
             if not items:
                 missing = name
             found += [checked(text_of(item, name), name) for item in items]
@@ -137,7 +137,7 @@ def checked(word: str, name: str) -> str:
     except UnicodeEncodeError:  # a lone surrogate; Python would pass some of them on as raw bytes
         raise InvalidArguments(f"{name} is not valid Unicode") from None
     if "\0" in word or size > LONGEST:
-        raise InvalidArguments(f"{name} must have at most {LONGEST:,} bytes and no NUL")
+        raise InvalidArguments(f"{name} must have at most {LONGEST:,} bytes and must not contain NUL characters")
     return word
 
 

@@ -166,7 +166,7 @@ def _zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise InvalidTrigger(f"unknown time zone {shown(name)} on this machine") from None
+        raise InvalidTrigger(f"the time zone {shown(name)} is unknown on this machine") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,13 +195,15 @@ def _note(timing: Timing, local: datetime) -> str | None:
     if local.utcoffset() != other.utcoffset():
         both = _fires_at(timing, other.astimezone(UTC))
         times = "both times" if both else f"the {'second' if local.fold else 'first'} time only"
-        return f"this time occurs twice because clocks go back: it fires {times}"
+        return f"this time occurs twice because clocks go back: the schedule fires {times}"
     before = (local.astimezone(UTC) - timedelta(minutes=1)).astimezone(local.tzinfo)
     wall = local.replace(tzinfo=None)
     is_moved = (local.utcoffset() or timedelta()) > (before.utcoffset() or timedelta()) and next(
         CronSim(timing.cron, wall - timedelta(minutes=1))
     ) != wall
-    return "clocks go forward: its time falls into the gap, so it fires when the gap ends" if is_moved else None
+    return (
+        "clocks go forward and skip the scheduled time, so the schedule fires when the gap ends" if is_moved else None
+    )
 
 
 def _fires_at(timing: Timing, instant: datetime) -> bool:

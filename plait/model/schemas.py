@@ -130,7 +130,7 @@ def _compiled(text: str) -> tuple[Validator, int]:
 
 
 def _refuse(uri: str) -> Any:
-    raise InvalidSchema(f"a schema must only refer to itself, got {shown(uri)}")
+    raise InvalidSchema(f"a schema must refer only to its own parts, got {shown(uri)}")
 
 
 _BY_NAME: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})

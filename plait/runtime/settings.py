@@ -50,7 +50,7 @@ class Settings(BaseSettings):
                     f"PLAIT_{name[1].upper()} must be valid JSON: {error.__cause__}" if name else str(error)
                 ) from None
 
-    database_url: str | None = Field(None, description="URL of the Postgres to use. Default: an embedded Postgres")
+    database_url: str | None = Field(None, description="URL of the Postgres database. Default: an embedded Postgres")
     direct_url: str | None = Field(None, description="URL of the same server that bypasses a pooler, for LISTEN")
     pooler: bool = Field(False, description="whether the URL points to a PgBouncer older than 1.21 in transaction mode")
     data_dir: Path | None = Field(None, description="data directory of the embedded Postgres")
@@ -65,7 +65,7 @@ class Settings(BaseSettings):
     build_fallback: float = Field(
         300,
         ge=0,
-        description="seconds without a worker of a build, after which its durable functions may resume on other workers",
+        description="number of seconds after which the durable functions of a build that has no workers left may resume on other workers",
     )
     api_url: str | None = Field(None, description="public URL of this machine's API")
 
@@ -97,11 +97,17 @@ class Settings(BaseSettings):
     cached_handlers: int = Field(
         1000,
         ge=0,
-        description="maximum number of suspended durable functions that a worker keeps in memory, to resume without a replay; 0: none",
+        description="maximum number of suspended durable functions that a worker keeps in memory, so that they resume without a replay; 0: none",
     )
-    cached_handlers_age: float = Field(60, ge=0, description="maximum seconds that a worker keeps one in memory")
+    cached_handlers_age: float = Field(
+        60,
+        ge=0,
+        description="maximum number of seconds for which a worker keeps a suspended durable function in memory",
+    )
     cached_handlers_size: int = Field(
-        67_108_864, ge=0, description="maximum total bytes of payloads and recorded steps of functions in memory"
+        67_108_864,
+        ge=0,
+        description="maximum total size in bytes of the payloads and recorded steps of suspended durable functions in memory",
     )
     listen: bool = Field(True, description="use LISTEN/NOTIFY for low latency; polling is always enabled as a fallback")
 
@@ -115,7 +121,7 @@ class Settings(BaseSettings):
     api_streams_key: int = Field(
         200,
         ge=1,
-        description="maximum number of open streams per API key and API process; embedded views count for their key",
+        description="maximum number of open streams per API key and API process; streams of an embedded view count towards the key that created the view",
     )
     api_streams_tenant: int = Field(500, ge=1, description="maximum number of open streams per tenant and API process")
     api_body: int = Field(2_097_152, gt=0, description="maximum size of an API request in bytes")
@@ -123,13 +129,15 @@ class Settings(BaseSettings):
     api_connections_per_client: int = Field(
         256,
         ge=1,
-        description="maximum number of connections of one client; behind a trusted proxy, maximum number of its concurrent requests",
+        description="maximum number of connections of one client; for a client behind a trusted proxy, the maximum number of its concurrent requests",
     )
-    api_header_timeout: float = Field(10, gt=0, description="seconds for the headers of a request to arrive")
+    api_header_timeout: float = Field(
+        10, gt=0, description="maximum number of seconds for the headers of a request to arrive"
+    )
     api_body_timeout: float = Field(
         60,
         gt=0,
-        description="seconds for the body of a request to arrive, and for a client to continue reading a response",
+        description="maximum number of seconds for the body of a request to arrive, and for a client to continue reading a response",
     )
     api_idle_timeout: float = Field(
         75, gt=0, description="seconds that a connection may stay open between two requests"
@@ -149,7 +157,7 @@ class Settings(BaseSettings):
     )
     oidc_client_id: str | None = Field(None, description="client id of this installation at the OIDC provider")
     oidc_client_secret: SecretStr | None = Field(
-        None, description="client secret at the OIDC provider; none for a public client"
+        None, description="client secret at the OIDC provider; not set for a public client"
     )
     oidc_redirect_url: str | None = Field(
         None, description="redirect URL for the OIDC provider: https://…/api/v1/session/oidc/callback"
@@ -157,7 +165,8 @@ class Settings(BaseSettings):
     oidc_scope: str = Field("openid profile email", description="requested OIDC scopes")
     oidc_role_claim: str = Field("groups", description="claim, or path of a claim, that determines the role")
     oidc_roles: dict[str, str] = Field(
-        {}, description='JSON: role for each value of the claim, like {"ops": "super-admin", "dev": "operator@acme"}'
+        {},
+        description='JSON object with the role for each value of the claim, such as {"ops": "super-admin", "dev": "operator@acme"}',
     )
     oidc_tenant_claim: str | None = Field(None, description="claim with a tenant's slug, for roles without a tenant")
     oidc_algorithms: tuple[Algorithm, ...] = Field(
@@ -195,7 +204,9 @@ class Settings(BaseSettings):
         "",
         description="hosts that connector.http.request may connect to: api.example.com, *.example.com, or * for all public hosts",
     )
-    connector_webhook_hosts: str = Field("*", description="hosts that webhooks may be delivered to, in the same form")
+    connector_webhook_hosts: str = Field(
+        "*", description="hosts that webhooks may be delivered to, in the same form as PLAIT_CONNECTOR_HOSTS"
+    )
     connector_deny: str = Field(
         "", description="hosts and networks that connectors must never connect to; overrides all other settings"
     )
@@ -208,7 +219,7 @@ class Settings(BaseSettings):
         "", description="hosts that each secret may be sent to: NAME:host, NAME@tenant:*.example.com"
     )
     connector_ca_file: Path | None = Field(
-        None, description="file with trusted CA certificates, instead of the system's"
+        None, description="file with trusted CA certificates, used instead of the system's certificates"
     )
     secrets_dir: Path | None = Field(
         None, description="directory with a file for each secret, in addition to PLAIT_SECRET_…"
@@ -230,7 +241,7 @@ class Settings(BaseSettings):
 
     traces: Literal["app", "otlp"] = Field(
         "app",
-        description="tracing. app: the application configures OpenTelemetry; otlp: exported as configured by OTEL_EXPORTER_OTLP_… (plait[otel])",
+        description="tracing. app: the application configures OpenTelemetry; otlp: plait exports traces as configured by OTEL_EXPORTER_OTLP_…, which requires plait[otel]",
     )
 
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="minimum log level")
@@ -295,7 +306,7 @@ class Settings(BaseSettings):
                 raise ValueError("PLAIT_OIDC_ISSUER requires PLAIT_OIDC_CLIENT_ID and PLAIT_OIDC_REDIRECT_URL")
             for url in (self.oidc_issuer, self.oidc_redirect_url):
                 if not is_safe(url):
-                    raise ValueError(f"{url} must be https, or http on this machine")
+                    raise ValueError(f"{url} must begin with https://, or with http:// if the host is this machine")
             for granted in self.oidc_roles.values():
                 parsed(granted)
         return self

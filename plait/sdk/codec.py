@@ -322,19 +322,25 @@ def encode(value: Any, *, what: str) -> str:
     try:
         text = _ENCODE(value)
     except RecursionError:
-        raise NotSerializable(f"{what} cannot be stored: nested deeper than {MAX_DEPTH}, or contains itself") from None
+        raise NotSerializable(
+            f"{what} cannot be stored: the nesting is deeper than {MAX_DEPTH} levels, or the value contains itself"
+        ) from None
     except Exception as error:  # noqa: BLE001 - a value's own methods may raise anything
         raise NotSerializable(f"{what} cannot be stored as JSON: {message_of(error)}") from None
     if len(text) <= MAX_DEPTH and b"null" not in text:
         return text.decode()  # too short to fail the checks below
     if len(text) > MOST_BYTES:
-        raise NotSerializable(f"{what} cannot be stored: {len(text):,} bytes, the limit is {MOST_BYTES:,}")
+        raise NotSerializable(
+            f"{what} cannot be stored: the size is {len(text):,} bytes, but the limit is {MOST_BYTES:,}"
+        )
     if len(text) > MAX_DEPTH and text.count(b"[") + text.count(b"{") > MAX_DEPTH and _nests_too_deeply(text):
-        raise NotSerializable(f"{what} cannot be stored: nested deeper than {MAX_DEPTH}")
+        raise NotSerializable(f"{what} cannot be stored: the nesting is deeper than {MAX_DEPTH} levels")
     if b"null" in text and _has_nan(value):
         raise NotSerializable(f"{what} cannot be stored as JSON: JSON has no NaN or Infinity")
     if len(text) > MAX_BYTES:
-        raise TooLarge(f"{what} cannot be stored: {len(text):,} bytes, the limit is {MAX_BYTES:,}", text.decode())
+        raise TooLarge(
+            f"{what} cannot be stored: the size is {len(text):,} bytes, but the limit is {MAX_BYTES:,}", text.decode()
+        )
     return text.decode()
 
 

@@ -195,7 +195,7 @@ class _Copy:
 
     def current(self) -> Current:
         raise NoCurrentJob(
-            "this process is a forked copy of the one that runs the job: only the original can use plait"
+            "this process was forked from the process that runs the job: only the original process can use plait"
         )
 
     def durable(self) -> Any:

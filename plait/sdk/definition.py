@@ -144,7 +144,7 @@ class JobOptions(TypedDict, total=False):
     rate: Rate | None
     """Rate limit over all workers. Default: none."""
     key: str | Callable[..., str] | None
-    """The limit key for the per-key limits (`key_…`): the name of an argument, or a function of the arguments."""
+    """The limit key for the per-key limits (`key_…`): the name of an argument, or a function that takes the arguments and returns the key."""
     key_max_running: int | None
     """Concurrency limit of each limit key. Default: none."""
     key_rate: Rate | None
@@ -240,7 +240,7 @@ def define(
     limits = Limits(max_running=max_running, rate=rate, key_max_running=key_max_running, key_rate=key_rate)
     if key is not None and not isinstance(key, str) and not callable(key):
         raise InvalidDefinition(
-            f"job {name}: key must be the name of a parameter, or a function of the arguments, got {shown(key)}"
+            f"job {name}: key must be the name of a parameter, or a function that takes the arguments and returns the key, got {shown(key)}"
         )
     if isinstance(key, str) and key not in codec.parameters:
         raise InvalidDefinition(f"job {name}: key must name a parameter of the function, got {key!r}")

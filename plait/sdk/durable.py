@@ -114,12 +114,12 @@ class Durable:
         if outer is None:
             branch = self.branches.here()
             if branch.inside is not None and not self._threaded:
-                raise NotDurable(f"{asked} was called while another step of the same branch is running")
+                raise NotDurable(f"{asked} was called while another step of the same branch was still running")
             return branch
         if kind not in NESTED or not isinstance(outer, Step):
             where = f"the step {outer.key.name!r}" if isinstance(outer, Step) else "a step"
             raise NotDurable(
-                f"{asked} was called inside {where}, but a step cannot wait: it would run from its start again. Wait in the handler, before or after the step"
+                f"{asked} was called inside {where}, but a step cannot wait, because it would then run again from its beginning. Wait in the handler, before or after the step"
             )
         return outer.body()
 

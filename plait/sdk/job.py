@@ -118,7 +118,7 @@ class Job(Generic[P, R]):
                 "signal_or_start requires a dedupe_key: job.options(dedupe_key=…).signal_or_start(…)"
             )
         if any(value is not None for value in (options.after, options.idempotency_key)):
-            raise InvalidArguments("signal_or_start does not support the options after and idempotency_key")
+            raise InvalidArguments("signal_or_start does not support the options `after` and `idempotency_key`")
         tenant_id = None if options.conn is not None else await self._app.tenant_id(options.tenant)
         try:
             new = self.new_job(args, kwargs, tenant_id)
@@ -249,7 +249,7 @@ class Job(Generic[P, R]):
         options = self._options
         if any(value is not None for value in (options.job_id, options.dedupe_key, options.idempotency_key)):
             raise InvalidArguments(
-                "enqueue_many does not support id, dedupe_key and idempotency_key: they must be unique for each job"
+                "enqueue_many does not support the options id, dedupe_key and idempotency_key, because they must be unique for each job"
             )
 
     async def _new_large_job(

@@ -111,7 +111,7 @@ class LiveHandle:
                 raise TimeoutError(f"job {self.id} did not reply to {name!r} within {timeout_s:g} s") from None
             raise
         if not news.items:
-            raise UpdateRejected(f"job {self.id} is {news.status} and did not reply to {name!r}")
+            raise UpdateRejected(f"job {self.id} ended as {news.status} without a reply to {name!r}")
         reply = msgspec.json.decode(bytes(news.items[0][1]), type=_Reply)
         if reply.error is not None:
             raise UpdateRejected(reply.error)
@@ -153,7 +153,7 @@ class LiveHandle:
                 if wait_for(value) if callable(wait_for) else value == wait_for:
                     return value
             if news.ended and not news.items:
-                raise StateNotReached(f"job {self.id} is {news.status}; its last state was {shown(value)}")
+                raise StateNotReached(f"job {self.id} ended as {news.status}; its last state was {shown(value)}")
 
     def stream(self, name: str, *, after: int = 0, type: Any = Any) -> AsyncIterator[Any]:  # noqa: A002 - reads well where it is used
         """The items that the job writes to a stream, from the first item, as they arrive: `async for x in handle.stream("tokens")`. The loop ends when

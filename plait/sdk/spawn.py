@@ -292,7 +292,8 @@ async def _kept(owner: Durable, one: NewJob) -> NewJob:
     if (size := len(one.payload.encode())) <= MAX_BYTES:
         return one
     large = TooLarge(
-        f"{one.definition}: the arguments cannot be stored: {size:,} bytes, the limit is {MAX_BYTES:,}", one.payload
+        f"{one.definition}: the arguments cannot be stored: the size is {size:,} bytes, but the limit is {MAX_BYTES:,}",
+        one.payload,
     )
     return replace(
         one, payload=await owner.artifacts.keep(large, job_id=one.id, tenant_id=owner.tenant_id, kind="payload")

@@ -159,7 +159,7 @@ async def transaction(
     exactly once, even after a crash. `conn` is an asyncpg connection."""
     inside, all_args, all_kwargs = _unwrapped(function, args, kwargs)
     if not callable(inside):
-        raise InvalidArguments(f"function must be an `async def` function of a connection, got {shown(inside)}")
+        raise InvalidArguments(f"function must be an `async def` function that takes a connection, got {shown(inside)}")
     owner = durable()
     codec = _codec(inside)
     with await owner.begin(_name(name, getattr(inside, "__name__", "")), "transaction") as step:
@@ -211,7 +211,7 @@ async def version(change_id: str, latest: int = 1, *, earliest: int = 0) -> int:
     check_change_id(change_id)
     if type(earliest) is not int or type(latest) is not int or not 0 <= earliest <= latest:
         raise InvalidArguments(
-            "versions must be whole numbers of at least 0, and earliest must not be above latest, "
+            "versions must be whole numbers of at least 0, and earliest must not be greater than latest, "
             f"got earliest {shown(earliest)}, latest {shown(latest)}"
         )
     owner = durable()
@@ -228,7 +228,7 @@ async def version(change_id: str, latest: int = 1, *, earliest: int = 0) -> int:
     found = owner.versions[change_id]
     if not earliest <= found <= latest:
         raise DeterminismError(
-            f"this job uses version {found} of {change_id!r}, but the code supports {earliest} to {latest}. Run it with code"
+            f"this job uses version {found} of {change_id!r}, but the code supports the versions {earliest} to {latest}. Run it with code"
             " that supports its version, or restart it without its checkpoints: plait jobs retry --drop-steps"
         )
     return found

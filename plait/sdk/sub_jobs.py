@@ -115,7 +115,7 @@ def check_job(job: object) -> None:
     if isinstance(job, str):
         if not (is_text(job, most=200) and is_storable(job)):
             raise InvalidArguments(
-                f"a job's name must be text of 1 to 200 characters without NUL and surrogates, got {shown(job)}"
+                f"a job's name must be text of 1 to 200 characters without NUL or surrogate characters, got {shown(job)}"
             )
     elif not isinstance(getattr(job, "definition", None), Definition):
         raise InvalidArguments(f"job must be a job or its name, got {shown(job)}")

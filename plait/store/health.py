@@ -96,10 +96,12 @@ class Health:
             )
         mine, version = schema_version(), await self._db.fetchval("select version from plait.installed")
         if version < mine:
-            raise SchemaOutdated(f"the database has schema {version}, this plait requires {mine}. Run `plait migrate`.")
+            raise SchemaOutdated(
+                f"the database has schema {version}, but this version of plait requires schema {mine}. Run `plait migrate`."
+            )
         if version > mine and (oldest := await self._db.fetchval("select oldest from plait.installed")) > mine:
             raise SchemaOutdated(
-                f"the database has schema {version}, which requires plait with schema {oldest} or newer, got {mine}. Upgrade plait."
+                f"the database has schema {version}, which requires a version of plait with schema {oldest} or newer, but this version has schema {mine}. Upgrade plait."
             )
 
     async def require_roles(self, *roles: str) -> None:

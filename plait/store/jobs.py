@@ -111,7 +111,7 @@ class Jobs:
                 break
             if pause is None:
                 raise IllegalMove(
-                    f"{row['o_left']} jobs of the workflow are locked by other transactions: cancel it again"
+                    f"{row['o_left']} jobs of the workflow are locked by other transactions: cancel the workflow again"
                 )
             await asyncio.sleep(pause)
         return TreeCanceled(canceled=canceled, asked=asked)

@@ -89,7 +89,7 @@ def _find(request: Request) -> Definition:
         target = getattr(target, name, None)
     if not isinstance(target, Job):
         raise InvalidDefinition(
-            f"{request.module}.{request.qualname} is not a job in a new process: define it at module level"
+            f"{request.module}.{request.qualname} cannot be found as a job in a new process: define it at module level"
         )
     return target.definition
 
@@ -127,7 +127,9 @@ class _Attempt:
         self._called()
         if self._over:
             raise NotDurable(self._refusal())
-        raise NotDurable("a job with isolation='process' has no steps: run it with fan_out from an `async def` job")
+        raise NotDurable(
+            "a job with isolation='process' cannot call steps: call the steps in an `async def` job, which runs this job with fan_out"
+        )
 
     def branches(self) -> None:
         return None
@@ -179,7 +181,7 @@ class _Attempt:
 
     def _refusal(self) -> str:
         if not self._channel.is_ours:
-            return "this process is a forked copy of the one that runs the job: only the original can use plait"
+            return "this process was forked from the process that runs the job: only the original process can use plait"
         return ended(self._request.job, self._request.attempt)
 
 

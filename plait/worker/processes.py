@@ -66,7 +66,7 @@ class Processes:
             if not reused or child.started:
                 return outcomes.failed(cause, reason="process_died", pid=child.pid, exit_code=code)
             log.info(
-                "process failed before it started its next job; another process runs the job",
+                "process failed before it started its next job; another process will run the job",
                 pid=child.pid,
                 cause=cause,
             )

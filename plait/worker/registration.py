@@ -116,7 +116,7 @@ class Registration:
                 )
             else:
                 log.info(
-                    "outcomes settled after the lease was lost",
+                    "outcomes sent after the worker's lease was lost",
                     outcomes=len(settlements),
                     stale=accepted.count(False),
                     busy=accepted.count(None),

@@ -33,7 +33,7 @@ class Schemas:
 
     async def keep(self, store: Store) -> None:
         """Reload the schemas every `EVERY_S` seconds."""
-        retry = Retry("schemas", store.database.outage, failing="schemas not reloaded, using the previous ones")
+        retry = Retry("schemas", store.database.outage, failing="schemas not reloaded, using the previous schemas")
         while True:
             await asyncio.sleep(EVERY_S)
             try:

@@ -54,7 +54,7 @@ class Unsettled:
         self._retry = Retry(
             "outcomes",
             store.database.outage,
-            failing="outcomes not stored, retrying each alone",
+            failing="outcomes not stored, retrying each of them separately",
             recovered="unstored outcomes are settled or dropped",
         )
 

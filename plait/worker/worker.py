@@ -328,7 +328,9 @@ class Worker:
     def _give_up(self, worker: int) -> None:
         """Stop every handler after the lease was lost, and report no outcomes. Outcomes that were ready before may still be recorded."""
         log.error(
-            "lease lost: stopping all handlers, other workers run their jobs", worker_id=worker, held=len(self._slots)
+            "lease lost: stopping all handlers; other workers will run their jobs",
+            worker_id=worker,
+            held=len(self._slots),
         )
         for run in self._slots.running:
             run.stop(Stopping.LOST)

@@ -145,7 +145,7 @@ async def test_only_an_admin_reads_across_tenants(tenants: TwoTenants, kind: str
     async with connected(tenants.url(kind)) as connection, connected(tenants.url("admin")) as admin:
         for function in functions:
             call = function.call(tenants.b_jobs["failed"], p_all="true")
-            assert await outcome(connection, call) == "PL004 only plait_admin may read across tenants"
+            assert await outcome(connection, call) == "PL004 only the role plait_admin may read the data of all tenants"
             assert await outcome(admin, call) == "ok"
 
 

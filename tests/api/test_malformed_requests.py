@@ -169,4 +169,4 @@ def test_signs_in_a_string_that_does_not_end_are_not_counted(end: str) -> None:
 async def test_who_has_no_key_sends_little(api: ApiClient, path: str) -> None:
     refused = await api.post(path, {"key": "x" * 20_000})
     assert refused.status_code == 413
-    assert "a request without a key must be at most 16,384 bytes" in refused.text
+    assert "a request without an API key must have at most 16,384 bytes" in refused.text

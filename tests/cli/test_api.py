@@ -88,9 +88,12 @@ def test_revoking_a_key_lists_the_keys_that_were_made_with_it(real_clock_databas
     with psycopg.connect(real_clock_database.admin_url) as admin:
         admin.execute("update plait.keys set parent_id = %s where id = %s", (parent, child))
     told = keys("revoke", parent)
-    assert f"key {child} child (operator), created with it: still valid" in told.out
+    assert f"key {child} child (operator), which was created with this key: still valid" in told.out
     assert "--descendants" in told.err
-    assert f"key {child} child (operator), created with it: revoked" in keys("revoke", parent, "--descendants").out
+    assert (
+        f"key {child} child (operator), which was created with this key: revoked"
+        in keys("revoke", parent, "--descendants").out
+    )
     assert all(key["revoked_at"] for key in keys("list", "--json").json)
 
 

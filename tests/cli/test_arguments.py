@@ -123,5 +123,5 @@ def test_a_bad_rate_is_refused(bad: str) -> None:
     "bad", ["", "1", "0190a1b2", "0190a1b23c4d7e5f8a9b0c1d2e3f4a5b", "{0190a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b}"]
 )
 def test_a_job_is_named_by_its_whole_id(bad: str) -> None:
-    with pytest.raises(BadUsage, match="a job's id must be like"):
+    with pytest.raises(BadUsage, match="a job's id must be a UUID such as"):
         arguments.job_id(bad)

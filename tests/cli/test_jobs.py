@@ -27,7 +27,7 @@ def test_a_list_is_newest_first_and_goes_on_before_an_id(plait_on: RunPlait) -> 
     ids = [plait_on("enqueue", "greet", f"n={n}").out.strip() for n in range(3)]
     assert [row["id"] for row in plait_on("jobs", "list", "--json").json] == ids[::-1]
     page = plait_on("jobs", "--limit", "2")
-    assert page.err == f"There may be more jobs: --before {ids[1]}\n"
+    assert page.err == f"There may be more jobs. To show them, use --before {ids[1]}\n"
     assert [row["id"] for row in plait_on("jobs", "list", "--before", ids[1], "--json").json] == [ids[0]]
 
 

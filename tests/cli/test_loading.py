@@ -66,7 +66,7 @@ def test_what_is_not_there_is_told(tmp_path: Path, write_app: WriteApp, monkeypa
         load_app("attic.py")
     with pytest.raises(BadApp, match="module 'attic' not found"):
         load_app("attic")
-    with pytest.raises(BadApp, match="an app must be like"):
+    with pytest.raises(BadApp, match="an app must be given as"):
         load_app("./attic")
 
 

@@ -115,7 +115,7 @@ def test_a_signal_is_json(plait_on: RunPlait, order: str, shop: App, database: T
 def test_a_tree_is_canceled_and_retried(plait_on: RunPlait, order: str) -> None:
     done = plait_on("jobs", "cancel", order, "--tree")
     assert (done.code, done.out) == (0, f"{order}  canceled\n")
-    assert "3 jobs canceled, 0 asked to stop" in done.err
+    assert "3 jobs were canceled, and 0 were asked to stop" in done.err
     assert plait_on("jobs", "cancel", order, "--tree").out == f"{order}  canceled\n"
     again = plait_on("jobs", "retry", order, "--tree")
     assert (again.code, again.out) == (0, f"{order}  queued\n")

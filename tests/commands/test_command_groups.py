@@ -197,7 +197,7 @@ async def test_a_typer_command_reads_what_the_payload_says(app: Plait, kit: Kit)
         ("copy", {"source": "a\0", "targets": ["b"], "size": 1}, "NUL"),
         ("copy", {"source": "a", "targets": ["b" * 200_000], "size": 1}, "at most"),
         ("copy", {"source": "a", "targets": ["b"], "size": 1, "verbose": 10**9}, "verbose"),
-        ("db.migrate", {"note": "x"}, "requires revision, which comes before it"),
+        ("db.migrate", {"note": "x"}, "requires a value for revision, which comes before it"),
     ],
 )
 def test_what_the_application_would_not_read_so_is_refused(

@@ -81,4 +81,4 @@ async def test_an_operators_schema_for_a_function_holds_too(app: Plait, kit: Kit
     await store.definitions.set_definition("c", {"schema": {"$ref": "file:///etc/passwd"}})
     row = await by_sql(app, kit, '{"n": 9}')
     assert (row.status, row.reason) == ("failed", "bad_payload")
-    assert "must only refer to itself" in row.error
+    assert "must refer only to its own parts" in row.error

@@ -135,7 +135,7 @@ async def test_a_spawn_whose_lease_is_lost_or_whose_job_has_no_parent_is_refused
     lease = await worker.claim_one()
     await worker.release(lease)
     fenced = "select plait.spawn('other', parent => $1, attempt => $2)"
-    with pytest.raises(IllegalMove, match="no longer runs as attempt 1"):
+    with pytest.raises(IllegalMove, match="is no longer running as attempt 1"):
         await harness.store.database.fetchval(fenced, job, lease.attempt)
     again = await worker.claim_one()
     assert await harness.store.database.fetchval(fenced, job, again.attempt)

@@ -75,7 +75,10 @@ def app() -> Plait:
         (lambda app: app.handle("abc"), "job_id must be a UUID or its text, got 'abc'"),
         (lambda app: app.handle(None), "job_id must be a UUID or its text, got None"),
         (lambda _: sub(FIVE), "job must be a job or its name, got 5"),
-        (lambda _: sub(""), "a job's name must be text of 1 to 200 characters without NUL and surrogates, got ''"),
+        (
+            lambda _: sub(""),
+            "a job's name must be text of 1 to 200 characters without NUL or surrogate characters, got ''",
+        ),
         (lambda _: Snooze(-1), "Snooze: delay must be between 0 and 100 years, got -1"),
         (
             lambda _: RetryLater("x"),
@@ -107,9 +110,9 @@ def test_a_wrong_argument_is_refused(app: Plait, wrong: Callable[[Plait], Any], 
         (lambda _: version(FIVE), "change_id must be text of 1 to 180 characters, got 5"),
         (
             lambda _: version("v", TWO),
-            "versions must be whole numbers of at least 0, and earliest must not be above latest, got earliest 0, latest '2'",
+            "versions must be whole numbers of at least 0, and earliest must not be greater than latest, got earliest 0, latest '2'",
         ),
-        (lambda _: transaction(FIVE), "function must be an `async def` function of a connection, got 5"),
+        (lambda _: transaction(FIVE), "function must be an `async def` function that takes a connection, got 5"),
         (lambda _: signal("abc", "go"), "job_id must be a UUID or its text, got 'abc'"),
     ],
 )

@@ -97,7 +97,7 @@ async def test_an_update_that_is_not_answered_times_out_or_ends_with_the_job(
     asking = asyncio.create_task(handle.update("price", 1, timeout=120))
     await eventually(lambda: _sent(app_harness, 2), what="the update was sent")
     await handle.cancel()
-    with pytest.raises(UpdateRejected, match="is canceled and did not reply to 'price'"):
+    with pytest.raises(UpdateRejected, match="ended as canceled without a reply to 'price'"):
         await asking
     with pytest.raises(IllegalMove):
         await handle.update("price", 1)

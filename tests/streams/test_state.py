@@ -181,7 +181,7 @@ async def test_a_state_is_waited_for_by_its_value_or_by_a_function(app: Plait, k
     never = asyncio.create_task(handle.state(wait_for="never"))
     await handle.signal("end")
     await kit.run_until_idle()
-    with pytest.raises(StateNotReached, match="is succeeded; its last state was"):
+    with pytest.raises(StateNotReached, match="ended as succeeded; its last state was"):
         await never
 
 

@@ -130,7 +130,7 @@ async def test_a_schema_bomb_that_came_in_by_sql_refuses_the_event_and_nothing_e
     await harness.trigger(event_name="e")
     event = await harness.emit("e")
     await harness.dispatch()
-    assert "must only refer to itself" in ((await harness.event(event)).error or "")
+    assert "must refer only to its own parts" in ((await harness.event(event)).error or "")
 
 
 async def test_what_the_database_refuses_is_kept_too(harness: Harness) -> None:
@@ -141,7 +141,7 @@ async def test_what_the_database_refuses_is_kept_too(harness: Harness) -> None:
     assert ((await harness.event(first)).jobs, (await harness.event(second)).jobs) == (1, 0)
     assert (
         await harness.event(second)
-    ).error == "t: quota exceeded: tenant acme may have 1 unfinished jobs, and 1 more would exceed it"
+    ).error == "t: quota exceeded: tenant acme may have at most 1 unfinished jobs, and 1 more would exceed this limit"
 
 
 async def test_of_many_leaders_one_dispatches(harness: Harness) -> None:

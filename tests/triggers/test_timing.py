@@ -121,13 +121,13 @@ def test_a_year_of_downtime_is_planned_at_once() -> None:
 def test_a_preview_tells_what_the_clocks_do() -> None:
     gap = Timing(zone=NEW_YORK, anchor=START, cron="30 2 * * *")
     notes = [one.note for one in preview(gap, datetime(2030, 3, 9, tzinfo=UTC), 3)]
-    moved = "clocks go forward: its time falls into the gap, so it fires when the gap ends"
+    moved = "clocks go forward and skip the scheduled time, so the schedule fires when the gap ends"
     assert notes == [None, moved, None]
     fold = Timing(zone=NEW_YORK, anchor=START, cron="30 1 * * *")
     [one, *_] = preview(fold, datetime(2030, 11, 3, tzinfo=UTC), 1)
-    assert one.note == "this time occurs twice because clocks go back: it fires the first time only"
+    assert one.note == "this time occurs twice because clocks go back: the schedule fires the first time only"
     [_, one, two] = preview(replace(fold, cron="30 * * * *"), datetime(2030, 11, 3, 4, tzinfo=UTC), 3)
-    assert one.note == two.note == "this time occurs twice because clocks go back: it fires both times"
+    assert one.note == two.note == "this time occurs twice because clocks go back: the schedule fires both times"
 
 
 @pytest.mark.parametrize("cron", ["0 * * * *", "*/15 * * * *", "0 3 * * *", "0 2,3 * * *"])

@@ -89,7 +89,7 @@ async def test_no_page_is_lost_while_the_api_is_stopped_restarted_and_redeployed
     await deployment.stop()
     for name, tab in tabs.items():
         await expect(banner(tab), name).to_contain_text("The server has been unreachable")
-        await expect(banner(tab), name).to_contain_text(re.compile(r"showing data from \d\d:\d\d:\d\d"))
+        await expect(banner(tab), name).to_contain_text(re.compile(r"The page shows data from \d\d:\d\d:\d\d"))
         await expect(tab.locator("h1"), name).to_have_text(titles[name])
         # A page that this tab has not loaded yet.
         await tab.get_by_role("navigation", name="Pages").get_by_role("link", name=elsewhere(name)).click()

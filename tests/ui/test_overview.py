@@ -75,7 +75,7 @@ async def test_the_time_that_is_shown_is_in_the_address(harness: Harness, visit:
     await expect(page.get_by_role("img", name=re.compile(r"per 3 h: 1 in total"))).to_be_visible()
     await page.reload()
     await expect(page.get_by_role("button", name="7 d")).to_have_attribute("aria-pressed", "true")
-    await expect(page.get_by_role("img", name="Wait time in the queue")).to_be_visible()
+    await expect(page.get_by_role("img", name="Wait times and run times")).to_be_visible()
 
 
 async def test_no_error_runs_in_the_overview(harness: Harness, visit: Visitor) -> None:

@@ -185,7 +185,7 @@ async def test_three_losses_alone_end_in_the_dead_letters(harness: Harness) -> N
     assert await harness.status(job) == "dead_letter"
     last = (await harness.attempts(job))[-1]
     assert (last.status, last.reason) == ("lost", "worker_lost")
-    assert last.error == "its worker was lost 3 times while no other suspect ran on it"
+    assert last.error == "its worker was lost 3 times while no other suspect ran on that worker"
 
 
 async def test_a_loss_beside_another_suspect_does_not_count(harness: Harness) -> None:

@@ -130,7 +130,7 @@ async def test_a_version_that_the_code_no_longer_has_is_an_error(app: Plait, kit
     async def after() -> None:
         await version("v", 3, earliest=2)
 
-    assert "uses version 1 of 'v', but the code supports 2 to 3" in await _changed(app, kit, before, after)
+    assert "uses version 1 of 'v', but the code supports the versions 2 to 3" in await _changed(app, kit, before, after)
 
 
 async def test_steps_side_by_side_have_no_order(app: Plait, kit: Kit) -> None:

@@ -63,7 +63,7 @@ async def test_a_tree_is_retried_from_its_root_and_only_when_that_has_failed(
     with pytest.raises(IllegalMove, match="a succeeded job cannot be retried"):
         await handle.retry_tree()
     child = (await handle.tree())[1]
-    with pytest.raises(IllegalMove, match=f"is not the root of its workflow: retry {handle.id}"):
+    with pytest.raises(IllegalMove, match=f"is not the root of its workflow: retry the root, job {handle.id}"):
         await app_harness.store.jobs.retry_tree(child.id)
 
 

@@ -265,7 +265,7 @@ async def test_a_sync_function_and_a_job_by_its_name_can_be_called(app: Plait, k
         (lambda: call(one, name="x" * 300), "1 to 200 characters"),
         (lambda: call(one, name="\0"), "1 to 200 characters"),
         (lambda: sleep(-1), "between 0 and 100 years"),
-        (lambda: version("v", 1, earliest=2), "earliest must not be above latest"),
+        (lambda: version("v", 1, earliest=2), "earliest must not be greater than latest"),
     ],
 )
 async def test_nonsense_is_refused_with_a_sentence(app: Plait, kit: Kit, bad: Any, said: str) -> None:

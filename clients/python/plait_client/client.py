@@ -223,7 +223,7 @@ class Watch:
             return pause
         left = self._until - time.monotonic()
         if left <= 0:
-            raise TimedOut(f"job {self._job_id} is {job['status']} after {self._timeout:g} s")
+            raise TimedOut(f"job {self._job_id} is still {job['status']} after {self._timeout:g} s")
         return min(pause, left)
 
 

@@ -194,7 +194,7 @@ export class Plait {
       }
       const left = until - performance.now();
       if (left <= 0) {
-        throw new TimedOut(`job ${id} is ${job.status} after ${timeoutSeconds} s`);
+        throw new TimedOut(`job ${id} is still ${job.status} after ${timeoutSeconds} s`);
       }
       if (performance.now() - asked < (most * 1000) / 2) {
         // A server that is shutting down responds immediately.

@@ -60,7 +60,7 @@ def open_file(path: Path, flags: int) -> int:
         found, above = os.fstat(fd), path.parent.stat()
         if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1 or found.st_uid not in (0, above.st_uid):
             os.close(fd)
-            raise Unsafe(f"{path} is not a plain file, has a second name, or belongs to uid {found.st_uid}")
+            raise Unsafe(f"{path} is not a regular file, has more than one hard link, or belongs to uid {found.st_uid}")
         os.fchown(fd, above.st_uid, above.st_gid)
     return fd
 

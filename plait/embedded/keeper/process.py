@@ -149,7 +149,9 @@ class Keeper:
                     say(f"adopting the server with pid {server.pid}: this keeper did not start it and will not stop it")
                     return server
                 if now - began > 60:
-                    raise Failed(f"an earlier server still runs on {self.data}, and this process must not stop it")
+                    raise Failed(
+                        f"an earlier server is still running on {self.data}, and this process must not stop it"
+                    )
                 self._pause(0.02)
         finally:
             lock.close()

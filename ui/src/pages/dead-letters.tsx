@@ -84,7 +84,7 @@ export default function DeadLetters() {
               </ul>
               {found.items.length < found.total_errors && (
                 <p className="quiet foot">
-                  {`${found.items.length.toLocaleString()} of ${found.total_errors.toLocaleString()} errors shown, most jobs first.`}
+                  {`${found.items.length.toLocaleString()} of ${found.total_errors.toLocaleString()} errors shown. The errors with the most jobs are listed first.`}
                 </p>
               )}
             </Panel>
@@ -116,7 +116,7 @@ function ErrorGroup({ failure, onRedrive }: { failure: Failure; onRedrive: (() =
   const wanted = jobsWith({ status: ["dead_letter"], definition: failure.definition_key, error: failure.fingerprint });
   return (
     <li className="error-group" data-fingerprint={failure.fingerprint}>
-      <Link className="count" to="/jobs" search={wanted as never} title="Show the jobs that are now dead letters with this error">
+      <Link className="count" to="/jobs" search={wanted as never} title="Show the jobs with this error that are currently dead letters">
         {failure.jobs.toLocaleString()}
       </Link>
       <div className="what">

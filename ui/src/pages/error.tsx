@@ -114,9 +114,9 @@ function Shown({ group, range, span, onSpan }: { group: FailureGroup; range: Ran
           <div className="body">
             <Facts
               facts={[
-                ["Failed jobs", <Number name="jobs" value={group.jobs} about="failed or dead letter now; retried and deleted jobs are not counted" />],
-                ["Dead letters", <Number name="dead-letters" value={group.dead_letters} about="of the failed jobs" />],
-                ["All failures", <Number name="failures" value={group.failures} about="of all retained jobs, including retried jobs" />],
+                ["Failed jobs", <Number name="jobs" value={group.jobs} about="jobs that are currently failed or dead letters; retried and deleted jobs are not counted" />],
+                ["Dead letters", <Number name="dead-letters" value={group.dead_letters} about="failed jobs that are dead letters" />],
+                ["All failures", <Number name="failures" value={group.failures} about="failures of all jobs that have not been deleted, including jobs that were retried later" />],
                 ["First seen", <Time at={group.first_at} />],
                 ["Last seen", <Time at={group.last_at} />],
                 [

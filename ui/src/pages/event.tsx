@@ -61,7 +61,7 @@ function Shown({ event }: { event: EventPage }) {
                 ["Received", <Time at={event.at} />],
                 ["Dispatched", event.dispatched_at ? <Time at={event.dispatched_at} /> : "pending"],
                 ["Jobs created", event.jobs],
-                ["Deduplicated", event.deduplicated > 0 && `${event.deduplicated} ${event.deduplicated === 1 ? "trigger" : "triggers"}: the job existed already`],
+                ["Deduplicated", event.deduplicated > 0 && `${event.deduplicated} ${event.deduplicated === 1 ? "trigger" : "triggers"} created no new job, because a matching job already existed`],
                 ["Correlation id", event.correlation_id && <Link to="/jobs" search={jobsWith({ correlation: event.correlation_id }) as never}>{event.correlation_id}</Link>],
               ]}
             />

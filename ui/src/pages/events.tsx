@@ -93,7 +93,7 @@ export function OutcomeTag({ event }: { event: Event }) {
   return (
     <>
       {event.jobs > 0 && <Tag tone="good">{`${event.jobs} ${event.jobs === 1 ? "job" : "jobs"}`}</Tag>}
-      {event.deduplicated > 0 && <Tag title="A job with the same dedupe key or payload exists, so none was created">deduplicated</Tag>}
+      {event.deduplicated > 0 && <Tag title="A job with the same dedupe key or payload already exists, so no new job was created">deduplicated</Tag>}
     </>
   );
 }

@@ -13,7 +13,7 @@ export function AsOf({ at }: { at: string | null }) {
           as of <Time at={at} />
         </>
       ) : (
-        "not counted yet: no leader is running"
+        "not counted yet, because no leader is running"
       )}
     </small>
   );

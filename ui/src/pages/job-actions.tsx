@@ -120,7 +120,7 @@ function CancelDialog({ job, onClose }: Props) {
       onConfirm={() => cancel.mutate({ path: { job_id: job.id }, body: { reason: reason || null, tree } })}
       onClose={onClose}
     >
-      <p>{job.status === "running" ? "The handler is asked to stop. If it still succeeds, the job succeeds." : "The job will not run."}</p>
+      <p>{job.status === "running" ? "The handler will be asked to stop. If it completes successfully anyway, the job succeeds." : "The job will not run."}</p>
       {job.fan_outs.length > 0 && (
         <label className="check">
           <input type="checkbox" checked={tree} onChange={(event) => setTree(event.target.checked)} />
@@ -150,7 +150,7 @@ function RetryDialog({ job, onClose }: Props) {
       {job.steps.length > 0 && (
         <label className="check">
           <input type="checkbox" checked={drop} onChange={(event) => setDrop(event.target.checked)} />
-          {`Start from the beginning: discard ${job.steps.length} completed steps`}
+          {`Start from the beginning and discard ${job.steps.length} completed steps`}
         </label>
       )}
     </Confirm>

@@ -63,17 +63,17 @@ export function fieldsOf({ queues, definitions }: Known): Field[] {
     { key: "definition", about: "job definition", values: definitions },
     { key: "queue", about: "queue name", values: queues },
     { key: "source", about: "how the job was enqueued", values: ["manual", "event", "schedule", "system"] },
-    { key: "payload", about: "a payload value: order.id=42", many: true },
+    { key: "payload", about: "a value in the payload, such as order.id=42", many: true },
     { key: "worker", about: "id of the current or last worker" },
-    { key: "parent", about: "sub-jobs of this job id" },
+    { key: "parent", about: "sub-jobs of the job with this id" },
     { key: "root", about: "all jobs of this workflow" },
     { key: "fan-out", about: "sub-jobs of this fan-out" },
     { key: "sub-jobs", about: "whether the job has sub-jobs", values: ["yes", "no"] },
     { key: "correlation", about: "correlation id" },
-    { key: "after", about: "enqueued after: 1h, 2d, 2026-01-31", values: ["15min", "1h", "24h", "7d"] },
-    { key: "before", about: "enqueued before: 1h, 2d, 2026-01-31", values: ["1h", "24h", "7d"] },
+    { key: "after", about: "enqueued after this date, or within this time: 2026-01-31, 1h, 2d", values: ["15min", "1h", "24h", "7d"] },
+    { key: "before", about: "enqueued before this date, or longer ago than this: 2026-01-31, 1h, 2d", values: ["1h", "24h", "7d"] },
     { key: "error", about: "error fingerprint" },
-    { key: "q", about: "text in definition, correlation id or dedupe key, or a job id" },
+    { key: "q", about: "text in the definition, correlation id or dedupe key, or the id of a job" },
   ];
 }
 

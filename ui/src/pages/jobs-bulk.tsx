@@ -113,11 +113,11 @@ export function BulkDialog({ action, query, onClose, onDone }: AskProps & { quer
       {dry.error && <p className="bad">{dry.error.message}</p>}
       <p aria-live="polite">
         {dry.data
-          ? `${counted(dry.data.matched, dry.data.more)} will be ${WORDS[action].done}: matching jobs with status ${FITTING[action].map(wordOf).join(", ")}.`
+          ? `${counted(dry.data.matched, dry.data.more)} will be ${WORDS[action].done}: all matching jobs with one of the statuses ${FITTING[action].map(wordOf).join(", ")}.`
           : !dry.error && "Counting…"}
       </p>
       <Reason reason={reason} onChange={setReason} />
-      <p className="quiet">This creates a bulk job, whose page shows its progress. Every changed job is recorded in the audit log.</p>
+      <p className="quiet">This creates a bulk job, whose page shows its progress. Every change to a job is recorded in the audit log.</p>
     </Confirm>
   );
 }
@@ -132,7 +132,7 @@ function SelectedDialog({ action, jobs, onClose, onDone }: AskProps & { jobs: re
     mutationFn: () => each(fitting, (job) => act(action, job.id, reason, tenant)),
     onSuccess: ({ done, refused }) => {
       toast.good(`${counted(done, false)} ${WORDS[action].done}.`);
-      if (refused) toast.bad(`${counted(refused, false)} could not be ${WORDS[action].done}: the status changed in the meantime.`);
+      if (refused) toast.bad(`${counted(refused, false)} could not be ${WORDS[action].done}, because the status changed in the meantime.`);
       refresh(client);
       void client.invalidateQueries({ queryKey: ["GET /jobs", "pages"] });
       onClose();
@@ -152,7 +152,7 @@ function SelectedDialog({ action, jobs, onClose, onDone }: AskProps & { jobs: re
     >
       <p>
         {`${counted(fitting.length, false)} will be ${WORDS[action].done}.`}
-        {left > 0 && ` ${counted(left, false)} excluded: the status must be ${FITTING[action].map(wordOf).join(", ")}.`}
+        {left > 0 && ` ${counted(left, false)} excluded, because the status is not one of ${FITTING[action].map(wordOf).join(", ")}.`}
       </p>
       {action === "cancel" && <Reason reason={reason} onChange={setReason} />}
     </Confirm>

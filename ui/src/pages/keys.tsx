@@ -169,7 +169,7 @@ function RevokeDialog({ asked, onDone, onClose }: { asked: Key; onDone: () => vo
       onConfirm={() => revoke.mutate({ path: { key_id: asked.id }, query: all ? { descendants: true } : {} })}
       onClose={onClose}
     >
-      <p>Requests with this key are rejected within seconds, and its sessions end. This can't be undone.</p>
+      <p>Within seconds, requests with this key will be rejected and its sessions will end. This can't be undone.</p>
       {asked.last_used_at && (
         <p className="warn">
           Last used <Time at={asked.last_used_at} />.

@@ -52,7 +52,7 @@ export default function Login() {
           onChange={(event) => setKey(event.target.value)}
         />
         <p id="key-about" className="quiet">
-          Create one with <code>plait keys create NAME</code>. The browser stores a session, not the key.
+          Create an API key with <code>plait keys create NAME</code>. The browser stores a session, not the key.
         </p>
         <p role="alert" className="bad">
           {error}

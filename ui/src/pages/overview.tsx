@@ -153,7 +153,7 @@ function Latencies({ items, range }: { items: Latency[]; range: Range }) {
   ]);
   return (
     <Chart
-      label="Wait time in the queue and run time of jobs"
+      label="Wait times and run times of jobs"
       kind="lines"
       from={range.from}
       to={range.to}
@@ -170,7 +170,7 @@ function Failures({ found }: { found: FailurePage }) {
   if (!found.items.length)
     return (
       <Empty title="No errors" icon="check">
-        <p className="quiet">No job failed in this time range, or all failed jobs were retried since.</p>
+        <p className="quiet">No job failed in this time range, or all jobs that failed have since been retried.</p>
       </Empty>
     );
   return (
@@ -181,7 +181,7 @@ function Failures({ found }: { found: FailurePage }) {
             className="count"
             to="/jobs"
             search={jobsWith({ definition: one.definition_key, error: one.fingerprint, status: ["failed", "dead_letter"] }) as never}
-            title="Show the jobs that are now failed or dead letters with this error"
+            title="Show the jobs with this error that are currently failed or dead letters"
           >
             {one.jobs.toLocaleString()}
           </Link>
@@ -202,7 +202,7 @@ function Failures({ found }: { found: FailurePage }) {
         </div>
       ))}
       {found.items.length < found.total_errors && (
-        <p className="quiet foot">{`${found.items.length.toLocaleString()} of ${found.total_errors.toLocaleString()} errors shown. All errors: ${found.total_jobs.toLocaleString()} jobs.`}</p>
+        <p className="quiet foot">{`${found.items.length.toLocaleString()} of ${found.total_errors.toLocaleString()} errors shown. All errors together affect ${found.total_jobs.toLocaleString()} jobs.`}</p>
       )}
     </div>
   );

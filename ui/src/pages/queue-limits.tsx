@@ -31,7 +31,7 @@ export function QueueLimits({ queue, onClose }: { queue: Queue; onClose: () => v
         <input type="checkbox" checked={serial} onChange={(event) => setSerial(event.target.checked)} />
         Serial queue: run one workflow at a time
       </label>
-      {serial && queue.mode !== "serial" && <p className="quiet">Workflows that have already started finish first, one after the other.</p>}
+      {serial && queue.mode !== "serial" && <p className="quiet">Workflows that have already started will be completed first, one at a time.</p>}
     </Confirm>
   );
 }

@@ -203,9 +203,9 @@ function PauseDialog({ queue, onClose }: { queue: Queue; onClose: () => void }) 
   const pause = useChange("POST /queues/{name}/pause", { success: `Queue ${queue.name} paused.`, then: onClose });
   return (
     <Confirm title={`Pause ${queue.name}?`} action="Pause queue" danger busy={pause.isPending} onConfirm={() => pause.mutate({ path: { name: queue.name }, body: { reason: reason.trim() || null } })} onClose={onClose}>
-      <p>Until the queue is resumed, none of its jobs start, for any tenant. Running jobs finish, and new jobs can be enqueued.</p>
+      <p>Until the queue is resumed, none of its jobs will start, for any tenant. Running jobs will finish, and new jobs can still be enqueued.</p>
       <label className="field">
-        Reason (shown to everyone who sees the queue)
+        Reason (shown to everyone who can see the queue)
         <input maxLength={500} value={reason} onChange={(event) => setReason(event.target.value)} />
       </label>
     </Confirm>

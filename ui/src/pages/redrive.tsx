@@ -52,12 +52,12 @@ export function RedriveDialog({ group, title = "Redrive dead letters?", onBegun,
         Reason (recorded in the audit log)
         <input value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
       </label>
-      <p className="quiet">The redrive continues when you leave this page. If you stop it, the remaining jobs are not changed.</p>
+      <p className="quiet">The redrive continues even if you leave this page. If you stop the redrive, the remaining jobs are not changed.</p>
     </Confirm>
   );
 }
 
 function lasting(jobs: number, rate: number | null, more: boolean): string {
-  if (rate === null) return "No limit: as fast as possible.";
-  return rate > 0 && jobs > 0 ? `Takes about ${duration(jobs / rate, true)}${more ? " or longer" : ""}.` : "";
+  if (rate === null) return "No limit: the jobs are queued as fast as possible.";
+  return rate > 0 && jobs > 0 ? `This takes about ${duration(jobs / rate, true)}${more ? " or longer" : ""}.` : "";
 }

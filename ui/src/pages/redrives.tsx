@@ -40,7 +40,7 @@ function Redrive({ id, onForget }: { id: string; onForget: (() => void) | null }
   const session = useSession();
   const tenantOf = useTenantNames();
   const job = useRead("GET /jobs/{job_id}", { path: { job_id: id } }, { live: ["job", "log"], when: (event) => event.kind === "log" || event.id === id, every: 300, poll: 1000 });
-  const stop = useChange("POST /jobs/{job_id}/cancel", { success: "Stopping. The remaining jobs are not changed." });
+  const stop = useChange("POST /jobs/{job_id}/cancel", { success: "Stopping. The remaining jobs will not be changed." });
   if (!job.data) return job.error ? <li className="quiet">{job.error.message}</li> : null;
   const { action, reason } = (job.data.payload ?? {}) as { action?: string; reason?: string | null };
   const progress = progressOf(job.data);

@@ -33,10 +33,10 @@ export function TenantSettings({ tenant, onClose }: { tenant: Tenant; onClose: (
         </label>
         <Zone value={zone} onChange={setZone} />
       </div>
-      <NumberField label="Weight" value={weight} least={1} most={1000} onChange={setWeight} about="Share of the workers when tenants compete. A tenant with weight 2 gets twice the share of a tenant with weight 1. Default: 1." />
+      <NumberField label="Weight" value={weight} least={1} most={1000} onChange={setWeight} about="The tenant's share of the workers when several tenants have jobs waiting. A tenant with weight 2 gets twice the share of a tenant with weight 1. Default: 1." />
       <div className="fields two">
         <NumberField label="Concurrency limit" value={running} least={0} onChange={setRunning} />
-        <NumberField label="Quota of unfinished jobs" value={queued} least={0} onChange={setQueued} about="Above the quota, enqueueing fails." />
+        <NumberField label="Quota of unfinished jobs" value={queued} least={0} onChange={setQueued} about="Enqueueing a job fails if it would exceed the quota." />
       </div>
     </Confirm>
   );

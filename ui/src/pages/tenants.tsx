@@ -236,7 +236,7 @@ function PauseDialog({ tenant, onClose }: { tenant: Tenant; onClose: () => void 
   const pause = useChange("PATCH /tenants/{slug}", { success: `Tenant ${tenant.slug} paused.`, then: onClose });
   return (
     <Confirm title={`Pause ${tenant.slug}?`} action="Pause tenant" danger busy={pause.isPending} onConfirm={() => pause.mutate({ path: { slug: tenant.slug }, body: { paused: true, pause_reason: reason.trim() || null } })} onClose={onClose}>
-      <p>Until the tenant is resumed, none of its jobs start, in any queue. Running jobs finish, and new jobs can be enqueued.</p>
+      <p>Until the tenant is resumed, none of its jobs will start, in any queue. Running jobs will finish, and new jobs can still be enqueued.</p>
       <label className="field">
         Reason (shown with the tenant's jobs)
         <input maxLength={500} value={reason} onChange={(event) => setReason(event.target.value)} />

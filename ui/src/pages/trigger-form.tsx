@@ -268,7 +268,7 @@ function SchedulePreview({ draft }: { draft: Draft }) {
     <Panel title="Next five firings">
       <div className="body">
         {ready ? <NextFirings query={next} /> : <p className="quiet">Enter a schedule.</p>}
-        {ready && !draft.timezone.trim() && <p className="quiet">Shown in UTC. The schedule will use the tenant's time zone.</p>}
+        {ready && !draft.timezone.trim() && <p className="quiet">Times are shown in UTC. The schedule will use the tenant's time zone.</p>}
       </div>
     </Panel>
   );

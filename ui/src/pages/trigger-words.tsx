@@ -4,7 +4,7 @@ import type { Fire, Trigger } from "../api/types";
 import { Tag } from "../parts/Badge";
 import { CronWords } from "../parts/Cron";
 
-export const CATCH_UP: Record<string, string> = { none: "skip all", one: "fire once", all: "fire for each", window: "fire for each within the window" };
+export const CATCH_UP: Record<string, string> = { none: "skip all missed times", one: "fire once", all: "fire for each missed time", window: "fire for each missed time within the window" };
 export const OVERLAP: Record<string, string> = { allow: "allow: run concurrently", skip: "skip: drop this firing", queue: "queue: run after the previous job" };
 const TONES: Record<string, "good" | "warn" | "bad" | undefined> = { enqueued: "good", refused: "bad", skipped: "warn", held: "warn" };
 

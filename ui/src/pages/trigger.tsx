@@ -72,7 +72,7 @@ function Shown({ trigger }: { trigger: TriggerShape }) {
         <>
           {trigger.label}
           <State trigger={trigger} />
-          {trigger.origin === "code" && <Tag title="Declared in code. Change it there.">in code</Tag>}
+          {trigger.origin === "code" && <Tag title="This trigger is declared in code and must be changed there.">in code</Tag>}
         </>
       }
       actions={!edit && <Actions trigger={trigger} changes={changes} onEdit={() => setSearch({ edit: true })} />}

@@ -101,7 +101,7 @@ function Blocked({ workers }: { workers: readonly Worker[] }) {
           </span>
         ))}
         {blocked.length > 5 && " …"}
-        {". Other jobs of the worker can't make progress. After PLAIT_LOOP_TIMEOUT the worker exits, and its jobs are requeued."}
+        {". Other jobs of the worker can't make progress. If the event loop stays blocked for longer than PLAIT_LOOP_TIMEOUT, the worker exits, and its jobs are requeued."}
       </span>
     </p>
   );
@@ -122,7 +122,7 @@ function Stale({ workers }: { workers: readonly Worker[] }) {
           </span>
         ))}
         {stale.length > 5 && " …"}
-        {". Jobs are requeued when the worker's lease expires."}
+        {". The jobs of a worker are requeued when its lease expires."}
       </span>
     </p>
   );
@@ -195,7 +195,7 @@ function Slots({ worker }: { worker: Worker }) {
     <>
       {slots !== null && <Bar label={`Slots of worker ${worker.worker_id}`} shares={[{ status: "running", count: Math.min(running, slots), label: "running" }]} total={slots} />}
       <span className="slots">{slots === null ? running.toLocaleString() : `${running.toLocaleString()} / ${slots.toLocaleString()}`}</span>
-      {prefetched > 0 && <span className="quiet" title="Claimed but not started, as of the last heartbeat">+{prefetched.toLocaleString()} prefetched</span>}
+      {prefetched > 0 && <span className="quiet" title="Jobs that were claimed but had not started at the last heartbeat">+{prefetched.toLocaleString()} prefetched</span>}
     </>
   );
 }
@@ -234,7 +234,7 @@ function WorkerDialog({ worker, onClose }: { worker: Worker; onClose: () => void
                     <span className="quiet">{[tenantOf(job.tenant_id), job.queue].filter(Boolean).join(", ")}</span>
                   </li>
                 ))}
-                {found.next && <li className="quiet">More jobs are not shown.</li>}
+                {found.next && <li className="quiet">Additional jobs are not shown.</li>}
               </ul>
             ) : (
               <p className="quiet">No running jobs.</p>

@@ -46,7 +46,7 @@ function Disconnected({ outage }: { outage: Outage }) {
         <span aria-hidden="true">{` for ${lasting(outage)}`}</span>
         {asOf !== null && (
           <>
-            {"; showing data from "}
+            {". The page shows data from "}
             <time dateTime={new Date(asOf).toISOString()}>{timeOf(asOf)}</time>
           </>
         )}

@@ -119,7 +119,7 @@ function TenantSwitch() {
 }
 
 const MAC = /Mac|iPhone|iPad/.test(navigator.platform);
-const LIVE_WORDS = { connecting: "Connecting…", live: "Live", polling: "Polling: the event stream is interrupted" };
+const LIVE_WORDS = { connecting: "Connecting…", live: "Live", polling: "Polling for changes, because the event stream is interrupted" };
 
 function Foot({ onKeys }: { onKeys: () => void }) {
   const session = useSession();

@@ -79,7 +79,7 @@ function NotLoaded({ answers, again }: { answers: boolean; again: () => void }) 
       <Icon name="alert" size={22} />
       <h2>{answers ? "Page could not be loaded" : "Server unreachable"}</h2>
       <p className="quiet">
-        {answers ? "A file of this page is missing on the server. Reload the page, or wait for the automatic retry." : "This page opens as soon as the server responds."}
+        {answers ? "A file of this page is missing on the server. Reload the page, or wait for the automatic retry." : "This page will open as soon as the server responds."}
       </p>
       <div className="actions">
         <Button icon="retry" onClick={again}>

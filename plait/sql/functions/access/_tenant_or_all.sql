@@ -13,7 +13,8 @@ begin
   end if;
   if p_tenant is not null or exists (select from plait.logins where login = session_user)
      or not pg_has_role(session_user, 'plait_admin', 'member') then
-    raise exception 'only plait_admin may read across tenants' using errcode = 'PL004';
+    raise exception 'only the role plait_admin may read the data of all tenants'
+      using errcode = 'PL004';
   end if;
   return null;
 end $$;

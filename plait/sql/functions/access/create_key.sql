@@ -30,7 +30,7 @@ begin
     v_latest := case when v_parent.created_by = 'oidc' then v_now + interval '1 year'
                      else v_parent.expires_at end;
     if p_expires_at > v_latest then
-      raise exception 'expires_at must be at most %, the limit that the parent key sets, got %',
+      raise exception 'expires_at must not be later than %, the limit set by the parent key, got %',
         v_latest, p_expires_at
         using errcode = 'PL012';
     end if;

@@ -44,7 +44,7 @@ begin
   if v_there and (p_new or o.updated_at <> p_unchanged_since) then
     raise exception '%',
       case when p_new then 'an endpoint with this label already exists'
-           else 'the endpoint was changed meanwhile: read it again' end
+           else 'the endpoint was changed in the meantime: read it again' end
       using errcode = 'PL014';
   end if;
   if v_there then

@@ -34,7 +34,7 @@ select 'problem', 'old_transaction',
          'state', a.state, 'since', a.xact_start,
          'xids', greatest(age(a.backend_xmin), age(a.backend_xid))),
        format(
-         'end it: select pg_terminate_backend(%s). To prevent it, set idle_in_transaction_session_timeout',
+         'end the transaction: select pg_terminate_backend(%s). To prevent such transactions, set idle_in_transaction_session_timeout',
          a.pid)
 from pg_stat_activity a
 where a.pid <> pg_backend_pid() and a.backend_type is distinct from 'walsender'
@@ -81,7 +81,7 @@ select 'warning', 'dead_rows',
          'table', s.relname, 'dead', s.n_dead_tup, 'live', s.n_live_tup,
          'vacuumed', greatest(s.last_vacuum, s.last_autovacuum)),
        format(
-         'vacuum plait.%s. The cause is an old transaction, or autovacuum is off or too slow',
+         'vacuum plait.%s. The cause may be an old transaction, or autovacuum that is off or too slow',
          s.relname)
 from pg_stat_user_tables s
 where s.schemaname = 'plait' and s.n_dead_tup > 50000
@@ -91,7 +91,7 @@ select 'warning', 'bloat',
        format('plait.%s takes %s for %s rows', s.relname, pg_size_pretty(s.bytes), s.n_live_tup),
        jsonb_build_object('table', s.relname, 'bytes', s.bytes, 'live', s.n_live_tup),
        format(
-         'run vacuum full plait.%s at a quiet time, because it locks the table. Then find out why the table grew: dead rows, old transactions',
+         'run vacuum full plait.%s at a quiet time, because it locks the table. Then find out why the table grew, for example because of dead rows or old transactions',
          s.relname)
 from (select t.relname, greatest(t.n_live_tup, c.reltuples)::bigint as n_live_tup, t.n_dead_tup,
              pg_total_relation_size(t.relid) as bytes

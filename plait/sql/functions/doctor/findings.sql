@@ -138,7 +138,7 @@ begin
            jsonb_build_object(
              'jobs', jsonb_build_array(a.waits, b.waits),
              'queues', jsonb_build_array(b.queue, a.queue)),
-           'cancel one of them: plait jobs cancel --tree. To prevent it, let all workflows use these queues in the same order'
+           'cancel one of them: plait jobs cancel --tree. To prevent such deadlocks, let all workflows use these queues in the same order'
     from plait._serial_deadlocks() a
     join plait._serial_deadlocks() b on b.waits = a.has and b.has = a.waits and a.waits < b.waits;
   return query
@@ -179,7 +179,7 @@ begin
     where e.error is not null and e.at > plait.now() - interval '1 day'
     having count(*) > 0;
   return query
-    select 'warning', 'dead_letters', format('%s jobs failed or are dead letters', count(*)),
+    select 'warning', 'dead_letters', format('%s jobs are failed or dead letters', count(*)),
            jsonb_build_object('jobs', count(*)),
            'plait jobs list --all-tenants --status dead_letter'
     from (select from plait.attempts a
@@ -257,7 +257,7 @@ begin
              'the clock of host %s differs from the database''s by %s s', w.host, w.skew_s::int),
            jsonb_build_object(
              'host', w.host, 'worker', w.id, 'skew_s', round(w.skew_s::numeric, 1)),
-           'synchronize the clock with NTP. No decision depends on it, but logs and ids show wrong times'
+           'synchronize the clock with NTP. No decision of plait depends on this clock, but logs and ids show wrong times'
     from (select distinct on (w.host) w.host, w.id,
                             (w.metadata ->> 'clock')::float8
                               - extract(epoch from w.started_at)::float8 as skew_s

@@ -83,7 +83,7 @@ begin
     end if;
     if exists (select from unnest(p_ids) i
                where plait._is_new_id(i, v_low, v_high) is not true) then
-      raise exception 'a job id must be a new UUIDv7 generated within a day of now'
+      raise exception 'a job id must be a new UUIDv7 that was generated within a day of now'
         using errcode = 'PL002';
     end if;
 

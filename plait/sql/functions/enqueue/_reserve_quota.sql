@@ -38,7 +38,7 @@ begin
     v_left := v_tenant.max_queued - case when p_made then 0 else p_count end
               - (select count(*) from plait.live where tenant_id = p_tenant and metered);
     if v_left < 0 then
-      raise exception 'quota exceeded: tenant % may have % unfinished jobs, and % more would exceed it',
+      raise exception 'quota exceeded: tenant % may have at most % unfinished jobs, and % more would exceed this limit',
         v_tenant.slug, v_tenant.max_queued, p_count using errcode = 'PL005';
     end if;
   end if;

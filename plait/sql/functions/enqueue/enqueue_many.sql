@@ -236,7 +236,7 @@ begin
                       on j.id = i.id and j.tenant_id = coalesce(v_tenant, i.tenant_id)
                         and j.definition = i.definition
                     where i.id = any(v_there) and j.id is null) then
-        raise exception 'a job id must be a new UUIDv7 generated within a day of now'
+        raise exception 'a job id must be a new UUIDv7 that was generated within a day of now'
           using errcode = 'PL002';
       end if;
       v_ids := array(select i from unnest(v_ids) i where not i = any(v_there));
@@ -277,7 +277,7 @@ begin
       if v_was ~ '^\d{1,3}ms$' then
         raise;
       end if;
-      raise exception 'another open transaction holds a job that this one waits for: commit or roll it back, then enqueue again'
+      raise exception 'another open transaction holds a job that the new job waits for: commit or roll it back, then enqueue again'
         using errcode = 'PL016';
     end;
     perform set_config('lock_timeout', v_was, true);

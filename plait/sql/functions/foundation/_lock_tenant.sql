@@ -14,6 +14,6 @@ begin
   perform from plait.locks where name = v_name for update;
   perform set_config('lock_timeout', v_was, true);
 exception when lock_not_available then
-  raise exception 'another open transaction changes this tenant''s %: commit or roll it back, then try again',
+  raise exception 'another open transaction is changing this tenant''s %: commit or roll it back, then try again',
     p_kind using errcode = 'PL016';
 end $$;

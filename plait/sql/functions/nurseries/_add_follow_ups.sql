@@ -24,7 +24,7 @@ begin
     p_limit_keys => p_limit_keys);
   perform plait._require_active(p_definitions);
   if exists (select from plait.jobs where id = any(p_ids)) then
-    raise exception 'a job id must be a new UUIDv7 generated within a day of now'
+    raise exception 'a job id must be a new UUIDv7 that was generated within a day of now'
       using errcode = 'PL002';
   end if;
   perform plait._own_nursery(p_job);

@@ -39,7 +39,7 @@ begin
   p_definitions := plait._repeat_single(p_definitions, cardinality(p_ids));
   perform plait._require_active(p_definitions);
   if exists (select from plait.fan_outs o where o.id = p_parent.fan_out_id and not o.nested) then
-    raise exception 'job % may not have children: its parent does not allow it (allow_nested)',
+    raise exception 'job % may not have children: its parent does not allow nested children',
       p_parent.id using errcode = 'PL009';
   end if;
   if coalesce(p_parent.depth, 0) >= 1000 then
@@ -108,7 +108,7 @@ begin
                           when f.serial then f.total + v_free::int end,
       p_parent_attempts => p_parent.max_attempts) i;
   exception when unique_violation then
-    raise exception 'a job id must be a new UUIDv7 generated within a day of now'
+    raise exception 'a job id must be a new UUIDv7 that was generated within a day of now'
       using errcode = 'PL002';
   end;
   perform plait._store_search_values(v_ids, p_definitions);

@@ -25,7 +25,7 @@ begin
   end if;
   select * into j from plait.jobs where id = p_job;
   if exists (select from plait.fan_outs o where o.id = j.fan_out_id and not o.nested) then
-    raise exception 'job % may not have children: its parent does not allow it (allow_nested)',
+    raise exception 'job % may not have children: its parent does not allow nested children',
       p_job using errcode = 'PL009';
   end if;
   -- if an error interrupts the block, the job still waits for its open children

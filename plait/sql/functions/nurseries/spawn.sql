@@ -50,7 +50,7 @@ begin
     perform from plait.live l
     where l.job_id = v_asking and l.attempt = spawn.attempt and l.state = 'running' for share;
     if not found then
-      raise exception 'job % no longer runs as attempt %', v_asking, spawn.attempt
+      raise exception 'job % is no longer running as attempt %', v_asking, spawn.attempt
         using errcode = 'PL009';
     end if;
   end if;

@@ -51,7 +51,7 @@ begin
       using errcode = 'PL009', detail = 'its root is job ' || coalesce(p_job.root_id, p_job.id);
   end if;
   if p_drop_steps and plait._has_open_children(p_job.id) then
-    raise exception 'children of job % are not final: cancel the workflow first, or keep the steps',
+    raise exception 'children of job % are not final: cancel the workflow first, or retry without dropping the steps',
       p_job.id using errcode = 'PL009';
   end if;
   v_await := array(select l.job_id

@@ -44,7 +44,7 @@ begin
       or s.due_at > v_now and s.kind = 'sleep' or s.fan_out_id is not null and f.decided_at is null)
   order by s.seq limit 1;
   if found then
-    raise exception 'step % is not done: fork from this step or an earlier one',
+    raise exception 'step % is not done: fork from this step or from an earlier step',
       quote_literal(v_open) using errcode = 'PL001';
   end if;
   v_metered := exists (select from plait.tenants where id = v_tenant and max_queued is not null);

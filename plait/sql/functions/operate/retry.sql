@@ -55,15 +55,15 @@ begin
     if f.decided_at is not null
        or f.strategy = 'nursery'
           and not exists (select from plait.live l where l.job_id = f.parent_id) then
-      raise exception 'the fan-out of this job is decided and its parent has resumed: retry the whole workflow'
+      raise exception 'the fan-out of this job has been decided and its parent has resumed: retry the whole workflow'
         using errcode = 'PL009', detail = 'its root is job ' || v_job.root_id;
     end if;
     if f.serial then
-      raise exception 'this job belongs to a serial nursery and has had its turn: retry the whole workflow'
+      raise exception 'this job belongs to a serial nursery, and its turn in the nursery is over: retry the whole workflow'
         using errcode = 'PL009', detail = 'its root is job ' || v_job.root_id;
     end if;
     if f.streamed then
-      raise exception 'the fan-out of this job is streamed and its parent may have read its outcome: retry the whole workflow'
+      raise exception 'the fan-out of this job is streamed, and its parent may already have read this job''s outcome: retry the whole workflow'
         using errcode = 'PL009', detail = 'its root is job ' || v_job.root_id;
     end if;
     update plait.fan_outs set

@@ -34,7 +34,7 @@ begin
     raise exception 'there is no job %', p_job using errcode = 'PL008';
   end if;
   if j.root_id is not null then
-    raise exception 'job % is not the root of its workflow: retry %', p_job, j.root_id
+    raise exception 'job % is not the root of its workflow: retry the root, job %', p_job, j.root_id
       using errcode = 'PL009';
   end if;
   perform from plait.fan_outs where root_id = p_job order by depth desc, id for no key update;

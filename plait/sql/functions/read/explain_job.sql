@@ -69,7 +69,7 @@ begin
                    coalesce((select format(
                                'it waits for %s: %s of %s have succeeded, %s failed, %s canceled',
                                case when f.on_timeout is not null then
-                                      format('its nodes (%s must be done)', f.needed)
+                                      format('its nodes (%s must finish)', f.needed)
                                     when f.strategy = 'nursery' then 'its children'
                                     when f.strategy = 'after' then 'jobs that it depends on'
                                     else format('its fan-out %s', f.id) end,
@@ -136,7 +136,7 @@ begin
     return query
       select 'build_away',
              format(
-               'it started on build %s, and no live worker of that build serves queue %s; when none has been seen for '
+               'it started on build %s, and no live worker of that build serves queue %s; when no such worker has been seen for '
                'PLAIT_BUILD_FALLBACK seconds, any worker may run it',
                plait._build_of_lane(j.lane), j.queue);
   elsif j.reason = 'build_gone' then
@@ -172,8 +172,9 @@ begin
        and not exists (select from plait.steps s where s.job_id = j.id and s.name = 'nodes') then
       return query
         select 'nodes_not_asked',
-               format('the leader starts it on the nodes once there are enough for a quorum of %s',
-                      d.quorum);
+               format(
+                 'the leader starts it on the nodes once there are enough nodes for a quorum of %s',
+                 d.quorum);
     end if;
   end if;
   if q.serial then
@@ -200,7 +201,7 @@ begin
     if v_n >= q.max_running then
       return query
         select 'queue_full',
-               format('queue %s runs %s of at most %s jobs', j.queue, v_n, q.max_running);
+               format('queue %s runs %s jobs, and its limit is %s', j.queue, v_n, q.max_running);
     end if;
   end if;
   if t.max_running is not null then
@@ -208,7 +209,7 @@ begin
     if v_n >= t.max_running then
       return query
         select 'tenant_full',
-               format('tenant %s runs %s of at most %s jobs', t.slug, v_n, t.max_running);
+               format('tenant %s runs %s jobs, and its limit is %s', t.slug, v_n, t.max_running);
     end if;
   end if;
   if d.max_running is not null then
@@ -218,7 +219,8 @@ begin
     if v_n >= d.max_running then
       return query
         select 'definition_full',
-               format('definition %s runs %s of at most %s jobs', j.definition, v_n, d.max_running);
+               format('definition %s runs %s jobs, and its limit is %s', j.definition, v_n,
+                      d.max_running);
     end if;
   end if;
   if j.limit_key is not null and d.key_max_running is not null then
@@ -229,7 +231,8 @@ begin
     if v_n >= d.key_max_running then
       return query
         select 'key_full',
-               format('key %s runs %s of at most %s jobs', j.limit_key, v_n, d.key_max_running);
+               format('key %s has %s running jobs, and its limit is %s', j.limit_key, v_n,
+                      d.key_max_running);
     end if;
   end if;
   if q.rate_count is not null then
@@ -255,7 +258,7 @@ begin
     return query
       select 'suspect',
              format(
-               'its worker was lost more than once while it ran. It is one of %s queued suspects in its group and waits for a worker that runs no suspects of other groups',
+               'its worker was lost more than once while the job was running. The job is one of %s queued suspects in its group and waits for a worker that runs no suspects of other groups',
                (select count(*)
                 from plait.live l
                 where l.queue = j.queue and l.lane = j.lane and l.lane <> '' and l.state = 'queued'

@@ -29,7 +29,7 @@ declare
 begin
   if v_step_s is null or v_step_s not between 3600 and 31622400 or v_step_s::bigint % 3600 <> 0
      or extract(epoch from plait.now() - v_from) / 2000 > v_step_s then
-    raise exception 'a history must have at most 2,000 intervals; an interval must be a whole number of hours, at most 366 days'
+    raise exception 'a history must have at most 2,000 intervals; an interval must be a whole number of hours and at most 366 days'
       using errcode = 'PL001';
   end if;
   v_step := make_interval(secs => v_step_s);  -- date_bin accepts no months

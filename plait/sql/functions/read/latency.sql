@@ -29,7 +29,7 @@ declare
 begin
   if p_step is null or p_step not between interval '1 minute' and interval '366 days'
      or (plait.now() - v_from) / 200 > p_step / 1 then
-    raise exception 'latency must have at most 200 intervals, of one minute to 366 days each'
+    raise exception 'latency must have at most 200 intervals, each between one minute and 366 days long'
       using errcode = 'PL001';
   end if;
   -- date_bin accepts no months

@@ -35,7 +35,8 @@ begin
     raise exception 'there is no definition %', quote_literal(p_name) using errcode = 'PL008';
   end if;
   if r.updated_at <> p_unchanged_since then
-    raise exception 'the definition was changed meanwhile: read it again' using errcode = 'PL014';
+    raise exception 'the definition was changed in the meantime: read it again'
+      using errcode = 'PL014';
   end if;
   select min(k) into v_bad
   from json_object_keys(p_settings) k

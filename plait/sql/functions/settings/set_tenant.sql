@@ -72,7 +72,7 @@ begin
                or e.value <> 'null'
                   and (jsonb_typeof(e.value) <> 'number'
                        or e.value::float8 not between 0 and 3.2e9)) then
-    raise exception 'retention must be an object of seconds by final status, or null to keep jobs forever'
+    raise exception 'retention must be an object with the number of seconds for each final status, or null to keep jobs forever'
       using errcode = 'PL012';
   end if;
   update plait.tenants set

@@ -38,7 +38,7 @@ begin
                  and (p_new or t.updated_at <> p_unchanged_since)) then
       raise exception '%',
         case when p_new then 'a trigger with this label already exists'
-             else 'the trigger was changed meanwhile: read it again' end
+             else 'the trigger was changed in the meantime: read it again' end
         using errcode = 'PL014';
     end if;
   end if;

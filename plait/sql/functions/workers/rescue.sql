@@ -84,7 +84,8 @@ begin
       perform plait._suspend(l, v_now, 'fan_out ' || l.job_id, null);
       update plait.attempts set
         status = 'lost', reason = 'worker_lost',
-        error = format('its worker was lost %s times while no other suspect ran on it', l.losses)
+        error = format(
+          'its worker was lost %s times while no other suspect ran on that worker', l.losses)
       where job_id = l.job_id and attempt = l.attempt;
       v_returned := v_returned || l.job_id;
       o_dead := o_dead + 1;
@@ -92,7 +93,7 @@ begin
       perform plait._make_final(
         p_live => l, p_now => v_now, p_status => 'lost', p_final => 'dead_letter',
         p_reason => 'worker_lost',
-        p_error => format('its worker was lost %s times while no other suspect ran on it',
+        p_error => format('its worker was lost %s times while no other suspect ran on that worker',
                           l.losses));
       o_dead := o_dead + 1;
       v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id;

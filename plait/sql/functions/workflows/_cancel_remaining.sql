@@ -33,7 +33,7 @@ declare
                          else 'sibling_failed' end;
   v_error   text :=
     case when p_fan_out.on_timeout is not null then 'the node job ended before this part'
-         when v_nursery and not v_orphans then 'a sibling failed before it could start'
+         when v_nursery and not v_orphans then 'a sibling failed before this job could start'
          when p_fan_out.decision = 'timeout' then 'its fan-out timed out'
          when p_fan_out.decision = 'failed' then 'its fan-out failed'
          when p_fan_out.cancel_late and p_fan_out.decision = 'succeeded' then
