@@ -81,7 +81,7 @@ export interface Cancel {
 
 export interface Change {
   description?: string | null;
-  /** JSON Schema of the payload; null: any payload. */
+  /** JSON Schema of the payload; null if any payload is accepted. */
   arg_schema?: Record<string, unknown> | null;
   timeout_seconds?: number | null;
   max_attempts?: number | null;
@@ -93,7 +93,7 @@ export interface Change {
   key_max_running?: number | null;
   key_rate_count?: number | null;
   key_rate_period_seconds?: number | null;
-  /** Payload keys or paths (`order.customer`) that jobs can be searched by, with an index. */
+  /** Payload keys or paths (`order.customer`) that are indexed, so that jobs can be searched by them. */
   search_keys?: string[] | null;
   /** Fields to hide from viewers and operators: names or path suffixes (`customer.ssn`). Fields with names such as `password` are always hidden. */
   sensitive?: string[] | null;
@@ -127,7 +127,7 @@ export interface Child {
 
 export interface Children {
   items: Child[];
-  /** The value of `start` for the next page; null: this is the last page. */
+  /** The value of `start` for the next page; null on the last page. */
   next?: number | null;
 }
 
@@ -161,7 +161,7 @@ export interface ClaimedJob {
   payload: unknown;
   /** URL of the payload if it is an artifact; null if `payload` has the value. */
   payload_url: string | null;
-  /** Time limit of the attempt; null: no limit. */
+  /** Time limit of the attempt; null if there is no limit. */
   timeout_seconds: number | null;
   correlation_id: string | null;
 }
@@ -225,7 +225,7 @@ export interface Definition {
   priority: number;
   max_attempts: number;
   timeout_seconds: number;
-  /** Payload keys that jobs can be searched by, with an index: `payload=key=value`. */
+  /** Payload keys that are indexed, so that jobs can be searched by them: `payload=key=value`. */
   search_keys: string[] | null;
   /** Fields that are hidden from viewers and operators. */
   sensitive: string[] | null;
@@ -248,7 +248,7 @@ export interface Delivery {
 export interface Draft {
   definition_key: string;
   payload_template?: Record<string, unknown>;
-  /** Null: a schedule. */
+  /** Null if the trigger is a schedule. */
   event_name?: string | null;
   /** Data of the event. */
   data?: Record<string, unknown>;
@@ -279,7 +279,7 @@ export interface Endpoint {
   key_version: number;
   /** Until this time, messages are also signed with the previous key. */
   old_key_until: string | null;
-  /** Outcomes since this time are delivered; null: no outcomes are delivered. */
+  /** Outcomes since this time are delivered; null if no outcomes are delivered. */
   subscribed_at: string | null;
   disabled_at: string | null;
   disabled_reason: string | null;
@@ -296,7 +296,7 @@ export interface EndpointSettings {
   signature?: "standard" | "sha256" | "sha512" | null;
   /** Final statuses that are delivered. */
   statuses?: ("succeeded" | "failed" | "dead_letter" | "canceled" | "skipped")[] | null;
-  /** Only outcomes of these job definitions; null: all. */
+  /** Only outcomes of these job definitions are delivered; null if outcomes of all definitions are delivered. */
   definitions?: string[] | null;
 }
 
@@ -393,7 +393,7 @@ export interface Failure {
   fingerprint: string;
   /** The newest error. */
   error: string | null;
-  /** Jobs with this error that are `failed` or `dead_letter` now. Retried and deleted jobs are not counted. */
+  /** Number of jobs with this error that are currently `failed` or `dead_letter`. Retried and deleted jobs are not counted. */
   jobs: number;
   /** Number of `jobs` that are dead letters. */
   dead_letters: number;
@@ -401,7 +401,7 @@ export interface Failure {
   recent: number;
   /** Number of tenants with these jobs. */
   tenants: number;
-  /** Time of the oldest failure with this error whose job is not deleted. */
+  /** Time of the oldest failure with this error whose job has not been deleted. */
   first_at: string;
   last_at: string;
   last_job_id: string;
@@ -411,24 +411,24 @@ export interface Failure {
 export interface FailureGroup {
   definition_key: string;
   fingerprint: string;
-  /** All failures committed before this time are counted: now, or the last count if the leader is behind; null: not counted yet. */
+  /** All failures that were committed before this time are counted. It is the time of the request, or of the last count if the leader is behind. Null if the leader has not counted yet. */
   as_of: string | null;
-  /** Jobs with this error that are `failed` or `dead_letter` now. Retried and deleted jobs are not counted. */
+  /** Number of jobs with this error that are currently `failed` or `dead_letter`. Retried and deleted jobs are not counted. */
   jobs: number;
   dead_letters: number;
-  /** Number of failures with this error whose jobs are not deleted, including jobs that were retried later. */
+  /** Number of failures with this error whose jobs have not been deleted, including jobs that were retried later. */
   failures: number;
   first_at: string;
   last_at: string;
   last_job_id: string;
-  /** The newest failed attempt; null if its job was deleted since the last count. */
+  /** The newest failed attempt; null if its job has been deleted since the last count. */
   sample: Attempt | null;
   tenants: FailureTenant[];
   /** Intervals since `start`. Empty intervals are omitted. */
   history: FailureInterval[];
   /** Workers of the newest failures, at most 100. */
   workers: FailureWorker[];
-  /** Number of failures that `workers` was counted from: the newest 1,000. */
+  /** Number of failures from which `workers` was computed: at most the newest 1,000. */
   workers_of: number;
 }
 
@@ -442,11 +442,11 @@ export interface FailureInterval {
 
 export interface FailurePage {
   items: Failure[];
-  /** Always null: request more with `limit`. */
+  /** Always null, because the list has only one page. To get more errors, increase `limit`. */
   next?: string | null;
-  /** All failures committed before this time are counted: now, or the last count if the leader is behind; null: not counted yet. */
+  /** All failures that were committed before this time are counted. It is the time of the request, or of the last count if the leader is behind. Null if the leader has not counted yet. */
   as_of: string | null;
-  /** Start of `recent`: the beginning of the hour of `start`. */
+  /** Start of the period that `recent` covers: the beginning of the hour of `start`. */
   since: string;
   /** Total number of errors, not limited by `limit`. */
   total_errors: number;
@@ -482,14 +482,14 @@ export interface FanOut {
   succeeded: number;
   failed: number;
   canceled: number;
-  /** succeeded, failed or timeout; null: not decided yet. */
+  /** succeeded, failed or timeout; null if the fan-out is not decided yet. */
   decision: string | null;
   created_at: string;
   decided_at: string | null;
   timeout_at: string | null;
   running: number;
   waiting: number;
-  /** Scheduled children. The remaining children are queued. */
+  /** Number of scheduled children. Children that are not counted in any of these fields are queued. */
   scheduled: number;
 }
 
@@ -545,7 +545,7 @@ export interface JobBrief {
   created_at: string;
   /** Same as created_at. */
   queued_at: string;
-  /** The requested time; null: immediately. */
+  /** The requested start time; null if the job may start immediately. */
   scheduled_for: string | null;
   /** When the job is due, or when it was queued. */
   run_at: string | null;
@@ -561,7 +561,7 @@ export interface JobBrief {
   /** Attempts that failed or timed out; they count against max_attempts. Null if the job is final. */
   failed_attempts: number | null;
   max_attempts: number;
-  /** Null: the definition's timeout applies. */
+  /** Null if the definition's timeout applies. */
   timeout_seconds: number | null;
   claimed_by_worker: number | null;
   /** The worker that runs the job, or ran it last. */
@@ -609,7 +609,7 @@ export interface JobPage {
   created_at: string;
   /** Same as created_at. */
   queued_at: string;
-  /** The requested time; null: immediately. */
+  /** The requested start time; null if the job may start immediately. */
   scheduled_for: string | null;
   /** When the job is due, or when it was queued. */
   run_at: string | null;
@@ -625,7 +625,7 @@ export interface JobPage {
   /** Attempts that failed or timed out; they count against max_attempts. Null if the job is final. */
   failed_attempts: number | null;
   max_attempts: number;
-  /** Null: the definition's timeout applies. */
+  /** Null if the definition's timeout applies. */
   timeout_seconds: number | null;
   claimed_by_worker: number | null;
   /** The worker that runs the job, or ran it last. */
@@ -649,24 +649,24 @@ export interface JobPage {
   progress: unknown;
   /** When the worker's lease expires, while the job runs. */
   lease_expires_at: string | null;
-  /** Total time: from the first start until the job is final, or until now. Null: not started. */
+  /** Total time: from the first start until the job is final, or until now. Null if the job has not started. */
   total_s: number | null;
-  /** Own time: run time of the handler, over all attempts. */
+  /** Own time: the run time of the handler, over all attempts. */
   own_s: number | null;
-  /** Waiting time: suspended, in backoff or requeued. */
+  /** Waiting time: how long the job was suspended, in backoff or requeued. */
   waiting_s: number | null;
   /** Unread signals, by name. */
   unread_signals: UnreadSignals[];
   parent: JobBrief | null;
   fan_outs: FanOut[];
   steps: Step[];
-  /** The newest children; continue with `GET /jobs?parent=…&cursor=…`. */
+  /** The newest children. To list more, use `GET /jobs?parent=…&cursor=…`. */
   children: PageOfJobBrief;
 }
 
 export interface Jobs {
   items: JobBrief[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
   /** False if the search stopped at its scan limit; `next` continues it. */
   complete: boolean;
@@ -698,7 +698,7 @@ export interface Kind {
   priority: number;
   max_attempts: number;
   timeout_seconds: number;
-  /** Payload keys that jobs can be searched by, with an index: `payload=key=value`. */
+  /** Payload keys that are indexed, so that jobs can be searched by them: `payload=key=value`. */
   search_keys: string[] | null;
   /** Fields that are hidden from viewers and operators. */
   sensitive: string[] | null;
@@ -777,7 +777,7 @@ export interface Moved {
 
 export interface NewDefinition {
   description?: string | null;
-  /** JSON Schema of the payload; null: any payload. */
+  /** JSON Schema of the payload; null if any payload is accepted. */
   arg_schema?: Record<string, unknown> | null;
   timeout_seconds?: number | null;
   max_attempts?: number | null;
@@ -789,7 +789,7 @@ export interface NewDefinition {
   key_max_running?: number | null;
   key_rate_count?: number | null;
   key_rate_period_seconds?: number | null;
-  /** Payload keys or paths (`order.customer`) that jobs can be searched by, with an index. */
+  /** Payload keys or paths (`order.customer`) that are indexed, so that jobs can be searched by them. */
   search_keys?: string[] | null;
   /** Fields to hide from viewers and operators: names or path suffixes (`customer.ssn`). Fields with names such as `password` are always hidden. */
   sensitive?: string[] | null;
@@ -797,7 +797,7 @@ export interface NewDefinition {
 }
 
 export interface NewEmbed {
-  /** Role of the view; at most the role of your key. */
+  /** Role of the view. It must not exceed the role of your key. */
   role?: "viewer" | "operator";
   /** Lifetime of the view. */
   ttl_seconds?: number;
@@ -810,7 +810,7 @@ export interface NewEndpoint {
   signature?: "standard" | "sha256" | "sha512" | null;
   /** Final statuses that are delivered. */
   statuses?: ("succeeded" | "failed" | "dead_letter" | "canceled" | "skipped")[] | null;
-  /** Only outcomes of these job definitions; null: all. */
+  /** Only outcomes of these job definitions are delivered; null if outcomes of all definitions are delivered. */
   definitions?: string[] | null;
   label: string;
 }
@@ -821,7 +821,7 @@ export interface NewJobAnswer {
   status: Status;
   definition_key: string;
   queued_at: string;
-  /** Whether a key already belonged to a job, which is returned. */
+  /** Whether the dedupe key or the idempotency key already belonged to a job. If so, that job is returned. */
   deduplicated: boolean;
 }
 
@@ -847,7 +847,7 @@ export interface NewJobRequest {
 export interface NewKey {
   name: string;
   role: Role;
-  /** Must not be later than the expiry of your own key, which is the default. If you signed in through an identity provider: at most a year from now. Default: 90 days. */
+  /** Must not be later than the expiry of your own key, which is the default. If you signed in through an identity provider, it must be at most a year from now, and the default is 90 days. */
   expires_at?: string | null;
 }
 
@@ -875,7 +875,7 @@ export interface NewTrigger {
   event_name?: string | null;
   cron_expr?: string | null;
   every_seconds?: number | null;
-  /** Null: the tenant's time zone. */
+  /** Null means the tenant's time zone. */
   timezone?: string | null;
   definition_key: string;
   /** Payload template: placeholders such as `{{event.a.b}}` are replaced, and no code is evaluated. */
@@ -937,7 +937,7 @@ export interface Outcome {
 export interface Override {
   setting: string;
   value: unknown;
-  /** The value in code; null if code sets none or has not defined the job. */
+  /** The value in code; null if the code sets no value or does not define the job. */
   code_value: unknown;
   author: string;
   set_at: string;
@@ -945,139 +945,139 @@ export interface Override {
 
 export interface PageOfAttempt {
   items: Attempt[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
 }
 
 export interface PageOfConnector {
   items: Connector[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
 }
 
 export interface PageOfDefinition {
   items: Definition[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
 }
 
 export interface PageOfEndpoint {
   items: Endpoint[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
 }
 
 export interface PageOfEntry {
   items: Entry[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
 }
 
 export interface PageOfEvent {
   items: Event[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
 }
 
 export interface PageOfFire {
   items: Fire[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
 }
 
 export interface PageOfInstant {
   items: Instant[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
 }
 
 export interface PageOfJobBrief {
   items: JobBrief[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
 }
 
 export interface PageOfJobNode {
   items: JobNode[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
 }
 
 export interface PageOfKey {
   items: Key[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
 }
 
 export interface PageOfKind {
   items: Kind[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
 }
 
 export interface PageOfLatency {
   items: Latency[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
 }
 
 export interface PageOfLoad {
   items: Load[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
 }
 
 export interface PageOfNode {
   items: Node[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
 }
 
 export interface PageOfQueue {
   items: Queue[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
 }
 
 export interface PageOfSigningKey {
   items: SigningKey[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
 }
 
 export interface PageOfStep {
   items: Step[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
 }
 
 export interface PageOfStretch {
   items: Stretch[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
 }
 
 export interface PageOfTenantLoad {
   items: TenantLoad[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
 }
 
 export interface PageOfTenant {
   items: Tenant[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
 }
 
 export interface PageOfTrigger {
   items: Trigger[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
 }
 
 export interface PageOfWorker {
   items: Worker[];
-  /** The value of `cursor` for the next page; null: this is the last page. */
+  /** The value of `cursor` for the next page; null on the last page. */
   next?: string | null;
 }
 
@@ -1132,7 +1132,7 @@ export interface Reason {
 export interface Release {
   worker: number;
   attempt: number;
-  /** Delay before the job may run again; null: immediately. Does not count against `max_attempts`. */
+  /** Delay before the job may run again; null means immediately. Does not count against `max_attempts`. */
   delay_seconds?: number | null;
 }
 
@@ -1166,7 +1166,7 @@ export interface Rotation {
 
 export interface Session {
   role: Role;
-  /** Null: all tenants. */
+  /** Null if the session is valid for all tenants. */
   tenant_id: string | null;
   tenant: string | null;
   name: string;
@@ -1194,7 +1194,7 @@ export interface SettledMany {
 export interface SettledOne {
   id: string;
   attempt: number;
-  /** False, with `busy` false: the lease is lost, and nothing was changed. */
+  /** If both this and `busy` are false, the lease is lost, and nothing was changed. */
   accepted: boolean;
   /** The job's row is locked by another transaction, and nothing was changed: send the outcome again. */
   busy?: boolean;
@@ -1283,11 +1283,11 @@ export interface Stretch {
 }
 
 export interface Summary {
-  /** When the unfinished jobs were counted: now, or a few seconds ago if there are many. */
+  /** When the unfinished jobs were counted: at the time of the request, or a few seconds earlier if there are many. */
   at: string;
-  /** Unfinished jobs by status, and jobs that are `failed` or `dead_letter` now. Retried and deleted jobs are not counted. */
+  /** Number of unfinished jobs by status, and of jobs that are currently `failed` or `dead_letter`. Retried and deleted jobs are not counted. */
   counts: Partial<Record<Status, number>>;
-  /** Failed jobs and dead letters are counted as of this time; null: not counted yet. */
+  /** Failed jobs and dead letters are counted as of this time; null if they have not been counted yet. */
   failures_as_of: string | null;
   total_waiting: number;
   running: number;
@@ -1472,7 +1472,7 @@ export interface TriggersSettings {
   event_name?: string | null;
   cron_expr?: string | null;
   every_seconds?: number | null;
-  /** Null: the tenant's time zone. */
+  /** Null means the tenant's time zone. */
   timezone?: string | null;
   definition_key?: string | null;
   /** Payload template: placeholders such as `{{event.a.b}}` are replaced, and no code is evaluated. */
