@@ -1,4 +1,4 @@
-"""A parallel batch with aggregation: many sub-jobs, one result, and tolerated failures.
+"""A parallel batch with aggregation. Many sub-jobs lead to one result, and a few of them may fail.
 
 Prints:
 
@@ -22,7 +22,7 @@ async def fetch(page: int) -> int:
 
 @app.job
 async def count_words(pages: int) -> tuple[int, int, list[str]]:
-    # The job is suspended and holds no worker. At least 90 % must succeed.
+    # The job is suspended and holds no worker. At least 90 % of the sub-jobs must succeed.
     results = await fetch.map(range(pages), threshold(0.9))
     words, failures = partition(results)
     return len(words), sum(words), [f"page {failure.index}: {failure.error}" for failure in failures]

@@ -1,7 +1,7 @@
 """A node job: every machine of the cluster rebuilds its own cache, and when a quorum of nodes has finished, the leader publishes the version.
 
-A single machine needs no setup: it is the only node, and the quorum is one of one. With five machines, start a worker on each: `plait worker
-cluster.py --node a`, `--node b` and so on. Any of them may fail.
+A single machine needs no setup: it is the only node, and the quorum is one node out of one. With five machines, start a worker on each: `plait worker
+cluster.py --node a`, `--node b` and so on. Any of the machines may fail.
 
 Prints:
 

@@ -1,4 +1,4 @@
-"""Retry, fail, skip, dead letter: the exception that a handler raises decides the outcome.
+"""Retries, failures, skipped jobs and dead letters: the exception that a handler raises decides the outcome.
 
 Prints:
 

@@ -17,7 +17,7 @@ app = Plait()
 
 @app.job
 async def remind() -> str:
-    await sleep("1h")  # suspended: holds no worker and no connection
+    await sleep("1h")  # the job is suspended and holds no worker and no connection
     return "reminded"
 
 

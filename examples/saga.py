@@ -1,4 +1,4 @@
-"""A saga: each step has a compensation; when a later step fails permanently, the compensations run in reverse order.
+"""A saga. Each step has a compensation. When a later step fails permanently, the compensations run in reverse order.
 
 Prints:
 

@@ -1,4 +1,4 @@
-"""Statistical units: derive, refresh batches in parallel, then analyze tables and derive reports once each.
+"""Derive statistical units: refresh batches in parallel, then analyze tables once and derive reports once.
 
 `derive_statistical_unit` spawns children and returns. The job then waits, without a worker, until all children have ended. Its follow-ups are
 enqueued in the transaction in which it succeeds, and run once, even if several derivations end in the meantime. `plait queues set analytics --mode serial`
@@ -22,7 +22,7 @@ happened: list[str] = []
 
 @app.job(queue="analytics", priority=20)
 async def refresh_batch(enterprises: list[int]) -> None:
-    if len(enterprises) > BATCH:  # too many for one batch: a sibling gets the others
+    if len(enterprises) > BATCH:  # too many for one batch, so a sibling processes the rest
         await spawn_sibling(refresh_batch, enterprises[BATCH:])
         enterprises = enterprises[:BATCH]
     current().info(enterprises=len(enterprises), batches=1)
@@ -52,7 +52,7 @@ async def main() -> None:
     await handle.result(timeout="1m")
     info = await handle.tree_info()
     print(f"derived {info['enterprises']} enterprises in {info['batches']} batches")
-    while len(happened) < 2:  # noqa: ASYNC110 - they run after the awaited job
+    while len(happened) < 2:  # noqa: ASYNC110 - the follow-ups run after the awaited job
         await asyncio.sleep(0.05)
     print(*sorted(happened), sep=", ")
 
