@@ -97,7 +97,7 @@ def retention(pairs: Sequence[str]) -> dict[str, float | None]:
 
 
 def payload(pairs: Sequence[str], given: str | None) -> dict[str, Any]:
-    """Parse a job's arguments from key=value and --payload if their types are unknown. A value that is not valid JSON is text."""
+    """Parse a job's arguments from key=value pairs and --payload when the types of the arguments are not known. A value that is not valid JSON is text."""
     return {**_object(given), **{key: _json_or_text(text) for key, text in _split_pairs(pairs)}}
 
 

@@ -37,7 +37,7 @@ STATUSES = " or ".join([", ".join(list(Status)[:-1]), list(Status)[-1]])
 
 
 def _canceled(status: Status) -> str | None:
-    """The effect of a cancellation, by the resulting status; None if the job already had another final status."""
+    """Describe what a cancellation did, given the resulting status. Returns None if the job already had a final status other than canceled."""
     match status:
         case Status.CANCELED:
             return "canceled"

@@ -1,4 +1,4 @@
-"""The commands of a Click or Typer application: converts their parameters to JSON Schemas and to command-line arguments.
+"""The commands of a Click or Typer application. Converts their parameters to JSON Schemas, and the values of parameters to command-line arguments.
 
 This module imports no Click classes, because current versions of Typer bundle their own Click and older versions use the real one. It
 reads only attributes that all versions have: commands with `params`, groups with `list_commands` and `get_command`. The application is inspected, never run.

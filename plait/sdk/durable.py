@@ -384,7 +384,7 @@ class Durable:
                 self.holder.canceled()
             else:
                 self.holder.lost()
-            if not self._threaded:  # a thread cannot be canceled: it gets an error
+            if not self._threaded:  # a thread cannot be canceled, so this call raises an error in it
                 await asyncio.sleep(60)  # until the cancellation arrives
         raise LeaseLost
 

@@ -146,7 +146,7 @@ function RetryDialog({ job, onClose }: Props) {
       onConfirm={() => retry.mutate({ path: { job_id: job.id }, body: drop ? { steps: "drop" } : undefined })}
       onClose={onClose}
     >
-      <p>The job is queued again with the same payload. Attempt numbers continue, and the number of attempts used is reset to 0.</p>
+      <p>The job is queued again with the same payload, and may use all its attempts again. Attempt numbers continue after the last one.</p>
       {job.steps.length > 0 && (
         <label className="check">
           <input type="checkbox" checked={drop} onChange={(event) => setDrop(event.target.checked)} />

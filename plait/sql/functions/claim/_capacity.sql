@@ -1,8 +1,8 @@
 -- _capacity: how many more jobs may start now within the limits of a definition and a limit key.
 --
 --   moves    nothing
---   locks    as _try_limit, for each limit (a locked limit counts as exhausted), held until the
---            transaction ends
+--   locks    the same as _try_limit, for each limit (a locked limit counts as exhausted), held
+--            until the transaction ends
 --   raises   nothing
 --   called   _claim_serial, _claim_side_lanes, _claim_suspects
 --

@@ -1,8 +1,8 @@
 -- _tenant_shares: how many jobs each tenant of a window may get now.
 --
 --   moves    nothing
---   locks    as _try_limit, for each tenant with a limit (a locked limit counts as exhausted), held
---            until the transaction ends
+--   locks    the same as _try_limit, for each tenant with a limit (a locked limit counts as
+--            exhausted), held until the transaction ends
 --   raises   nothing
 --   called   _claim_lane, _claim_serial, _claim_suspects
 --

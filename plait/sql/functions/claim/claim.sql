@@ -2,7 +2,7 @@
 --
 --   moves    queued -> running
 --   locks    the worker's row FOR KEY SHARE, and with SKIP LOCKED to store the cursor and whether
---            it sleeps; then as _claim, which never waits
+--            it sleeps; then the same as _claim, which never waits
 --   raises   PL011 if the worker is lost or unknown
 --   called   plait.store.workers.claim
 --

@@ -1,10 +1,10 @@
 -- cycle: settle the last batch and claim the next, in one round trip. The hot path.
 --
---   moves    as settle and claim
+--   moves    the same as settle and claim
 --   locks    live rows of the outcomes, and their fan-outs, for at most 300 ms; with p_careful no
 --            row that another transaction holds; then the worker's row FOR KEY SHARE, so that a
 --            worker that is being declared lost gets no new jobs, and its heartbeat does not wait;
---            then as claim, which never waits
+--            then the same as claim, which never waits
 --   raises   PL001 for an unknown outcome; lock_not_available (55P03) if another transaction holds
 --            a row of an outcome: nothing was changed, and the worker sends the batch again with
 --            p_careful; nothing for a lost lease

@@ -1,7 +1,7 @@
 -- set_endpoint: create or change a webhook endpoint, by its label; absent settings do not change.
 --
 --   moves    nothing
---   locks    the tenant's endpoints, as _lock_tenant
+--   locks    the tenant's endpoints, with _lock_tenant
 --   raises   PL012 for an invalid or unknown setting, PL003 no such tenant, PL005 too many
 --            endpoints, PL014 if it was changed after p_unchanged_since, or exists and p_new is
 --            set, PL016 if another open transaction changes the tenant's endpoints

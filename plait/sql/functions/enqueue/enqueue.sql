@@ -1,8 +1,8 @@
 -- enqueue: enqueue one job, from psql, a stored procedure, a table trigger or another language.
 --
 --   moves    nothing -> queued | scheduled
---   locks    as enqueue_many
---   raises   as enqueue_many
+--   locks    the same as enqueue_many
+--   raises   the same as enqueue_many
 --   called   users
 --
 --   after                  ids of jobs that must end first

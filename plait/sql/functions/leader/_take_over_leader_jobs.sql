@@ -2,7 +2,7 @@
 --
 --   moves    running -> queued, or -> canceled if cancellation was requested
 --   locks    live rows SKIP LOCKED: a locked row is being settled, and _still_leads rejects its
---            outcome; then as _fan_in
+--            outcome; then the same as _fan_in
 --   raises   nothing
 --   called   elect, rescue
 --

@@ -2,7 +2,7 @@
 --
 --   moves    running -> queued, for the leader's jobs that the former leader still runs: see
 --            _take_over_leader_jobs
---   locks    the leader's row; then as _take_over_leader_jobs
+--   locks    the leader's row; then the same as _take_over_leader_jobs
 --   raises   nothing
 --   called   plait.store.leader.elect
 --

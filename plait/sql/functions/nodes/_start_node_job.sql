@@ -1,8 +1,8 @@
 -- _start_node_job: start the parts of a node job that was just enqueued; the job waits for them.
 --
 --   moves    waiting -> queued, for the leader, if there are too few nodes
---   locks    as _open_nodes
---   raises   as _open_nodes
+--   locks    the same as _open_nodes
+--   raises   the same as _open_nodes
 --   called   enqueue_many
 --
 -- If there are too few nodes, the leader starts the parts later. Otherwise the job gets an attempt

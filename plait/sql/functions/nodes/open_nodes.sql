@@ -1,9 +1,9 @@
 -- open_nodes: start the parts of a node job that could not start when the job was enqueued.
 --
 --   moves    running -> waiting; nothing -> queued, for each node's part
---   locks    the job's live row; then as _open_nodes
+--   locks    the job's live row; then the same as _open_nodes
 --   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
---            repeats the call; as _open_nodes
+--            repeats the call; otherwise the same as _open_nodes
 --   called   plait.store.nodes.open_nodes
 --
 -- Called by the leader if the job was scheduled for later, or there were too few nodes. Returns

@@ -1,7 +1,7 @@
 -- _add_follow_ups: validate and store the follow-ups of a job.
 --
 --   moves    nothing
---   locks    as _own_nursery; the nursery's row
+--   locks    the same as _own_nursery; the nursery's row
 --   raises   PL001 invalid argument, PL002 invalid id, PL007 inactive definition, PL009 if the job
 --            is final
 --   called   after, after_many

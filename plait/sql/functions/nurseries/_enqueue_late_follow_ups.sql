@@ -1,7 +1,7 @@
 -- _enqueue_late_follow_ups: enqueue follow-ups whose dedupe key a user's transaction held before.
 --
---   moves    as _enqueue_follow_ups
---   locks    late follow-ups SKIP LOCKED; then as _enqueue_follow_ups
+--   moves    the same as _enqueue_follow_ups
+--   locks    late follow-ups SKIP LOCKED; then the same as _enqueue_follow_ups
 --   raises   nothing
 --   called   rescue
 create or replace function plait._enqueue_late_follow_ups(p_limit int) returns void

@@ -9,7 +9,8 @@ language plpgsql as $$
 begin
   update plait.live set tied = true where job_id = p_job.id and not tied;
   if not exists (select from plait.live where job_id = p_job.id) then
-    raise exception 'job % is final: it accepts no children', p_job.id using errcode = 'PL009';
+    raise exception 'job % has ended, so it cannot get new children', p_job.id
+      using errcode = 'PL009';
   end if;
   insert into plait.fan_outs (
     id, tenant_id, parent_id, root_id, created_at, depth, total, needed, early, streamed, nested,

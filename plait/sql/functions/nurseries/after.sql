@@ -1,8 +1,9 @@
 -- after: add a follow-up: a job that is enqueued in the transaction in which this job succeeds.
 --
 --   moves    nothing
---   locks    as _add_follow_ups
---   raises   as _add_follow_ups; PL003 and PL004 for a tenant, PL008 if the caller has no such job
+--   locks    the same as _add_follow_ups
+--   raises   the same as _add_follow_ups; PL003 and PL004 for a tenant, PL008 if the caller can see
+--            no such job
 --   called   users
 --
 --   job   id of the job that must succeed first

@@ -1,9 +1,9 @@
 -- after_many: add follow-ups to a running job, with a checkpoint in the same transaction.
 --
 --   moves    nothing; with p_always, nothing -> waiting
---   locks    the job's live row, for fencing; then as _add_follow_ups
+--   locks    the job's live row, for fencing; then the same as _add_follow_ups
 --   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
---            repeats the call; as _add_follow_ups
+--            repeats the call; otherwise the same as _add_follow_ups
 --   called   plait.store.nurseries.after_many
 --
 -- p_always: the follow-ups run regardless of the job's outcome. They are created now, as jobs that

@@ -2,7 +2,7 @@
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL008 if the caller has no such job
+--   raises   PL008 if the caller can see no such job
 --   called   plait.store.nurseries.job_info, users
 --
 --   select plait.job_info(:'job');

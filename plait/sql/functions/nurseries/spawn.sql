@@ -1,9 +1,9 @@
 -- spawn: spawn a child of a job that is not final, from SQL.
 --
---   moves    as _spawn
---   locks    with `attempt`, the live row of the given job FOR SHARE; then as _spawn
---   raises   as _spawn; PL001 without a parent, PL003 and PL004 for a tenant, PL008 if the caller
---            has no such job, PL009 if the job is final or no longer runs as this attempt
+--   moves    the same as _spawn
+--   locks    with `attempt`, the live row of the given job FOR SHARE; then the same as _spawn
+--   raises   the same as _spawn; PL001 without a parent, PL003 and PL004 for a tenant, PL008 if the
+--            caller has no such job, PL009 if the job is final or no longer runs as this attempt
 --   called   users
 --
 --   parent       id of the parent. Pass either this or `sibling_of`

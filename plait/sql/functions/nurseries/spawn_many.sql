@@ -1,9 +1,10 @@
 -- spawn_many: spawn children or siblings of a running job and checkpoint them in one transaction.
 --
---   moves    as _spawn
---   locks    the job's live row, for fencing; then as _spawn
+--   moves    the same as _spawn
+--   locks    the job's live row, for fencing; then the same as _spawn
 --   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
---            repeats the call; as _spawn; PL009 for siblings of a job that has no parent
+--            repeats the call; otherwise the same as _spawn; PL009 for siblings of a job that has
+--            no parent
 --   called   plait.store.nurseries.spawn_many
 --
 -- o_status is ready, stale if the lease is lost, or canceled if cancellation was requested. The

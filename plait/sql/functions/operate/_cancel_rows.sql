@@ -2,8 +2,8 @@
 --
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested; or as
 --            _cancel_with_grace
---   locks    live rows SKIP LOCKED, in id order; dedupe keys; then as _fan_in; with p_free, only
---            rows that no other transaction holds
+--   locks    live rows SKIP LOCKED, in id order; dedupe keys; then the same as _fan_in; with
+--            p_free, only rows that no other transaction holds
 --   raises   nothing
 --   called   _cancel_remaining, cancel_tree
 --

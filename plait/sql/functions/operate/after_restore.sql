@@ -1,7 +1,7 @@
 -- after_restore: invalidate all leases in a restored backup. Call it before anything else.
 --
 --   moves    running -> queued, or -> canceled if that was requested
---   locks    workers in id order, then as _release_running; schedules; the leader's row
+--   locks    workers in id order, then the same as _release_running; schedules; the leader's row
 --   raises   PL012 for a time in the future
 --   called   plait.store.health.after_restore, users
 --

@@ -1,8 +1,8 @@
 -- cancel: cancel a job. A running job is asked to stop; any other job becomes final immediately.
 --
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
---   locks    the job's live row, then as _fan_in
---   raises   PL008 when the caller has no such job
+--   locks    the job's live row, then the same as _fan_in
+--   raises   PL008 if the caller can see no such job
 --   called   plait.store.jobs.cancel, users
 --
 --   p_reason   stored as the job's error

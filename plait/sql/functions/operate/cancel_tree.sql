@@ -1,8 +1,8 @@
 -- cancel_tree: cancel a job and all its descendants.
 --
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
---   locks    live rows SKIP LOCKED; then as _fan_in
---   raises   PL008 when the caller has no such job
+--   locks    live rows SKIP LOCKED; then the same as _fan_in
+--   raises   PL008 if the caller can see no such job
 --   called   plait.store.jobs.cancel_tree, users
 --
 --   p_job      id of any job of the workflow

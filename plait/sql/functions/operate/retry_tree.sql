@@ -2,7 +2,7 @@
 --
 --   moves    failed | dead_letter | canceled -> queued
 --   locks    the root's row and those of failed jobs; all fan-outs of the workflow, deepest first;
---            then as _retry
+--            then the same as _retry
 --   raises   PL001 bad argument, PL005 quota exceeded, PL008 no such job, PL009 when the job is not
 --            a root, is not final or has succeeded
 --   called   plait.store.jobs.retry_tree, users

@@ -2,7 +2,7 @@
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL008 when the caller has no such job
+--   raises   PL008 if the caller can see no such job
 --   called   plait.store.jobs.explain_job, users
 --
 --   select * from plait.explain_job(:'job');

@@ -2,7 +2,7 @@
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL008 when the caller has no such job
+--   raises   PL008 if the caller can see no such job
 --   called   explain_job, job_history, job_times, plait.store.jobs.get_job, users
 --
 --   select status, failed_attempts, error from plait.get_job(:'job');

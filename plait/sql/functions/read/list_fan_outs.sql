@@ -2,7 +2,7 @@
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL008 when the caller has no such job
+--   raises   PL008 if the caller can see no such job
 --   called   plait.store.statistics.list_fan_outs, users
 --
 --   select id, strategy, total, succeeded, failed from plait.list_fan_outs(:'job');

@@ -2,7 +2,7 @@
 --
 --   moves    nothing
 --   locks    nothing
---   raises   as search_jobs
+--   raises   the same as search_jobs
 --   called   users
 --
 --   p_statuses         only jobs with one of these statuses

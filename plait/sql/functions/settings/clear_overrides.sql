@@ -1,7 +1,7 @@
 -- clear_overrides: remove an operator's overrides, so that the code's values apply.
 --
 --   moves    nothing
---   locks    as _write_definition
+--   locks    the same as _write_definition
 --   raises   PL008 no such definition, PL012 for a setting that is not overridden, PL014 if the
 --            definition was changed since
 --   called   plait.store.definitions.clear_overrides, users

@@ -1,8 +1,9 @@
 -- define_unknown: register definitions that an HTTP worker names and that do not exist yet.
 --
 --   moves    nothing
---   locks    the key's row; as define
---   raises   PL005 if the key would exceed p_most definitions, PL008 no such key; as define
+--   locks    the key's row; the same as define
+--   raises   PL005 if the key would exceed p_most definitions, PL008 no such key; the same as
+--            define
 --   called   plait.store.definitions.define_unknown
 --
 -- New definitions get the default settings. Definitions are shared by all tenants and never

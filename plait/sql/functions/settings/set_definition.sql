@@ -1,7 +1,7 @@
 -- set_definition: override settings of a job definition, for all processes.
 --
 --   moves    nothing
---   locks    as _write_definition
+--   locks    the same as _write_definition
 --   raises   PL012 for an invalid or unknown setting, PL008 no such definition, PL014 if the
 --            definition was changed since
 --   called   plait.store.definitions.set_definition, users

@@ -2,10 +2,10 @@
 --
 --   moves    running -> succeeded | failed | dead_letter | skipped | canceled | scheduled | queued
 --            | waiting
---   locks    live rows in id order within one pass, then dedupe keys, then as _fan_in. These are
---            rows of jobs that this worker runs: no other settle locks them, but users' calls do
---            (cancel; enqueue(after=…) locks several, in id order). Later passes wait at most
---            20 ms: they already hold rows, so a longer wait could be a deadlock
+--   locks    live rows in id order within one pass, then dedupe keys, then the same as _fan_in.
+--            These are rows of jobs that this worker runs: no other settle locks them, but users'
+--            calls do (cancel; enqueue(after=…) locks several, in id order). Later passes wait at
+--            most 20 ms: they already hold rows, so a longer wait could be a deadlock
 --   raises   lock_not_available (55P03); nothing for a lost lease: the position of the outcome is
 --            returned
 --   called   cycle, settle, _settle_skip_locked

@@ -1,6 +1,6 @@
 -- _settle_skip_locked: record outcomes whose rows are not locked; return the others as busy.
 --
---   moves    as _settle
+--   moves    the same as _settle
 --   locks    live rows and fan-outs SKIP LOCKED. Never waits
 --   raises   nothing for a lost lease: the position of the outcome is returned
 --   called   cycle, settle

@@ -1,7 +1,7 @@
 -- settle: record the outcomes of running attempts, a whole batch in one call.
 --
 --   moves    running -> succeeded | failed | dead_letter | skipped | canceled | scheduled | queued
---   locks    as _settle
+--   locks    the same as _settle
 --   raises   PL001 for an unknown outcome, a duplicate attempt or a result that is not JSON;
 --            lock_not_available (55P03) if another transaction holds a row of an outcome; nothing
 --            for a lost lease: that outcome is returned as stale

@@ -1,7 +1,7 @@
 -- follow_link: use an approval link: send its signal to the job, once.
 --
 --   moves    waiting -> queued
---   locks    the link's row: only one of two concurrent calls uses it; then as signal
+--   locks    the link's row: only one of two concurrent calls uses it; then the same as signal
 --   raises   nothing
 --   called   plait.store.approvals.follow_link
 --

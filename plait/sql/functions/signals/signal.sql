@@ -3,7 +3,7 @@
 --   moves    waiting -> queued
 --   locks    the job's live row, so that a concurrent wait finds the signal, or the signal finds
 --            the wait
---   raises   PL001 bad argument, PL008 when the caller has no such job, PL009 when it is final
+--   raises   PL001 bad argument, PL008 if the caller can see no such job, PL009 when it is final
 --   called   follow_link, _signal_event_waits, signal_or_start,
 --            plait.store.caller_connections.signal_async_on,
 --            plait.store.caller_connections.signal_sync_on, plait.store.jobs.signal, users

@@ -1,7 +1,7 @@
 -- signal_or_start: signal the job that holds a dedupe key, or start a job and signal it.
 --
 --   moves    nothing -> queued | scheduled; waiting -> queued
---   locks    as enqueue_many, for a job with a dedupe key; then as signal
+--   locks    the same as enqueue_many, for a job with a dedupe key; then the same as signal
 --   raises   PL001 without a dedupe key, and as enqueue_many and signal; PL016 if the jobs that
 --            hold the key end before they get the signal
 --   called   plait.store.caller_connections.start_async_on, plait.store.signals.signal_or_start,

@@ -2,8 +2,8 @@
 --
 --   moves    nothing
 --   locks    expired tokens, SKIP LOCKED
---   raises   PL008 when the caller has no such job, PL012 if the time to live is null, not positive
---            or more than 31 days, or if the hash is null
+--   raises   PL008 if the caller can see no such job, PL012 if the time to live is null, not
+--            positive or more than 31 days, or if the hash is null
 --   called   plait.store.streams.open_stream
 create or replace function plait.open_stream(
   p_job uuid, p_hash text, p_ttl interval, p_tenant uuid default null,

@@ -1,7 +1,7 @@
 -- _fire: create the job of one firing, for an instant or an event, or record why it has none.
 --
 --   moves    nothing -> queued | scheduled
---   locks    as enqueue_many; the caller holds the trigger's row
+--   locks    the same as enqueue_many; the caller holds the trigger's row
 --   raises   PL016 when a user's transaction holds the dedupe key or the quota: nothing was
 --            changed, and the caller tries again; an error of the job is recorded with the firing
 --   called   dispatch, fire, release_fires

@@ -1,7 +1,7 @@
 -- _set_trigger: create or change a trigger, by tenant and label. Absent settings do not change.
 --
 --   moves    nothing
---   locks    the trigger's row; for a new trigger, the tenant's triggers, as _lock_tenant
+--   locks    the trigger's row; for a new trigger, the tenant's triggers, with _lock_tenant
 --   raises   PL012 for an invalid or unknown setting, or a payload that can never match the
 --            definition's schema, PL005 too many triggers, PL007 for an inactive definition, PL009
 --            for a trigger that code declares, PL016 as _lock_tenant

@@ -1,8 +1,8 @@
 -- dispatch: create a job for each trigger that an event matches, and signal jobs that wait for it.
 --
 --   moves    nothing -> queued; waiting -> queued
---   locks    events and triggers SKIP LOCKED, then as enqueue_many: several leaders may call it at
---            once
+--   locks    events and triggers SKIP LOCKED, then the same as enqueue_many: several leaders may
+--            call it at once
 --   raises   PL016 as _fire: the caller then sends the events one by one and postpones the blocked
 --            ones; an error is stored with its event
 --   called   plait.store.events.dispatch

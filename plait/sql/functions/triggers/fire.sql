@@ -1,8 +1,8 @@
 -- fire: create the jobs of a schedule's due instants and advance the schedule, in one transaction.
 --
 --   moves    nothing -> queued | scheduled
---   locks    the trigger's row SKIP LOCKED, then as enqueue_many: several leaders may call it at
---            once
+--   locks    the trigger's row SKIP LOCKED, then the same as enqueue_many: several leaders may call
+--            it at once
 --   raises   PL001 for instants that are not due; PL016 as _fire: the caller repeats the call later
 --   called   plait.store.triggers.fire
 --

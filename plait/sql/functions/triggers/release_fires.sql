@@ -1,7 +1,8 @@
 -- release_fires: start firings with overlap policy `queue` whose previous job has ended.
 --
 --   moves    nothing -> queued
---   locks    triggers SKIP LOCKED, then as enqueue_many: safe to run in several processes at once
+--   locks    triggers SKIP LOCKED, then the same as enqueue_many: safe to run in several processes
+--            at once
 --   raises   nothing
 --   called   plait.store.triggers.release_fires
 create or replace function plait.release_fires(p_limit int default 100) returns int

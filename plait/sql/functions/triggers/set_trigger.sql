@@ -1,8 +1,8 @@
 -- set_trigger: create or change a trigger, by its label. Absent settings do not change.
 --
 --   moves    nothing
---   locks    the tenant's triggers, as _lock_tenant, if the trigger must be new or unchanged; then
---            the trigger's row
+--   locks    the tenant's triggers, with _lock_tenant, if the trigger must be new or
+--            unchanged; then the trigger's row
 --   raises   PL012 for an invalid or unknown setting, PL003 no such tenant, PL005 too many
 --            triggers, PL007 for an inactive definition, PL009 for a change other than a pause to a
 --            trigger that code declares, PL014 if it was changed since, or exists but must be new,

@@ -2,7 +2,7 @@
 --
 --   moves    running -> queued, or -> canceled if that was requested
 --   locks    live rows SKIP LOCKED, because the caller holds the worker's row and must not wait;
---            then as _fan_in
+--            then the same as _fan_in
 --   raises   nothing
 --   called   after_restore, heartbeat, leave
 --

@@ -1,6 +1,6 @@
 -- _apply_strategy: compare a fan-out's counts with its strategy: decide it, or resume its parent.
 --
---   moves    as _resume_or_end_parent
+--   moves    the same as _resume_or_end_parent
 --   locks    the caller holds the fan-out's row, and for a nursery also the row of its parent's own
 --            nursery; the parent's live row SKIP LOCKED
 --   raises   nothing

@@ -1,6 +1,6 @@
 -- _record_decision: record the decision of a fan-out, once, and resume or end its parent.
 --
---   moves    as _resume_or_end_parent
+--   moves    the same as _resume_or_end_parent
 --   locks    the caller holds the fan-out's row; the parent's live row SKIP LOCKED
 --   raises   nothing
 --   called   abandon_fan_outs, _apply_strategy, await_steps, resume

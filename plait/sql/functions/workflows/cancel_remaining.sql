@@ -1,7 +1,7 @@
 -- cancel_remaining: cancel the open children of one fan-out that is marked cancel_due.
 --
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
---   locks    as _cancel_remaining. One fan-out per call. Never waits
+--   locks    the same as _cancel_remaining. One fan-out per call. Never waits
 --   raises   nothing
 --   called   plait.store.leader.resume
 --

@@ -2,7 +2,7 @@
 --
 --   moves    scheduled | queued | waiting -> canceled, for open children of a fan-out that is
 --            marked cancel_due
---   locks    as _cancel_remaining, if the fan-out is marked cancel_due
+--   locks    the same as _cancel_remaining, if the fan-out is marked cancel_due
 --   raises   PL008 when the job has no such fan-out
 --   called   plait.store.workflows.gather
 --
