@@ -3,6 +3,7 @@ nothing is fetched or read, patterns run in linear time, and its expanded size i
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Protocol
 
@@ -24,7 +25,26 @@ VALUES: Final = 200_000
 TEMPLATE_STEPS: Final = 500_000
 """The same limit for a template. It is lower because all errors of a template are examined when it is saved."""
 REPEATS: Final = 1_000
+MOST_FAULTS: Final = 20
+ORDER: Final = "x-order"
+"""The keyword with the names of an object's properties in the order of the code: the database does not keep it."""
+DERIVED: Final = "x-derived"
+"""The keyword that marks a schema as derived from a function's annotations. The handler validates the payload again, so one that is too large is
+accepted unchecked."""
 _REFERENCES: Final = ("$dynamicRef", "$recursiveRef")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One error of a value: where it is, and what is wrong there."""
+
+    path: tuple[str | int, ...]
+    message: str
+
+    def pointer(self, *above: str) -> str:
+        """The place as a JSON pointer (RFC 6901), in an object that has the value at the path `above`."""
+        parts = (str(part).replace("~", "~0").replace("/", "~1") for part in (*above, *self.path))
+        return "".join(f"/{part}" for part in parts)
 
 
 class Validator(Protocol):
@@ -39,9 +59,11 @@ def check_schema(schema: Mapping[str, Any]) -> None:
 
 def faults(schema: Mapping[str, Any] | str, value: Any) -> str | None:
     """Why a value does not match, as a sentence; None if it matches."""
-    validator, parts = _compiled(schema if isinstance(schema, str) else _text(schema))
+    validator, parts, derived = _compiled(schema if isinstance(schema, str) else _text(schema))
     most = min(STEPS // parts, VALUES)
     if not _has_at_most(value, most):
+        if derived:
+            return None
         return f"it must have at most {most:,} values to be checked against a schema of {parts:,} parts"
     try:
         validator.validate(value)
@@ -54,6 +76,34 @@ def faults(schema: Mapping[str, Any] | str, value: Any) -> str | None:
             raise
         raise InvalidSchema(f"the schema cannot be checked: {message_of(error, 300)}") from None
     return None
+
+
+def list_faults(schema: Mapping[str, Any] | str, value: Any) -> list[Fault]:
+    """The first errors of a value, each at the field that is wrong, missing or unknown. Empty if it is too expensive to list them all."""
+    validator, parts, _ = _compiled(schema if isinstance(schema, str) else _text(schema))
+    if not _has_at_most(value, TEMPLATE_STEPS // parts):
+        return []
+    found: list[Fault] = []
+    try:
+        for error in validator.iter_errors(value):
+            found += _faults_of(error)
+            if len(found) >= MOST_FAULTS:
+                break
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # see above
+            raise
+    return found[:MOST_FAULTS]
+
+
+def _faults_of(error: Any) -> list[Fault]:
+    path, message = tuple(error.instance_path), error.message.splitlines()[0][:300]
+    match error.kind.name:
+        case "required":
+            return [Fault((*path, error.kind.property), "is required")]
+        case "additionalProperties":
+            return [Fault((*path, name), "is not in the schema") for name in error.kind.unexpected]
+        case _:
+            return [Fault(path, message)]
 
 
 def _has_at_most(value: Any, most: int) -> bool:
@@ -75,10 +125,10 @@ def _has_at_most(value: Any, most: int) -> bool:
     return True
 
 
-def template_faults(schema: Mapping[str, Any] | str, template: Any) -> str | None:
+def template_fault(schema: Mapping[str, Any] | str, template: Any) -> Fault | None:
     """Why no payload of a template can match; None if one may. A value that contains a token may become any value. A template that is too
     expensive to check in advance is not checked; its payloads are checked when they are rendered."""
-    validator, parts = _compiled(schema if isinstance(schema, str) else _text(schema))
+    validator, parts, _ = _compiled(schema if isinstance(schema, str) else _text(schema))
     if not _has_at_most(template, TEMPLATE_STEPS // parts):
         return None
     try:
@@ -89,7 +139,7 @@ def template_faults(schema: Mapping[str, Any] | str, template: Any) -> str | Non
         return None
 
 
-def _hopeless(error: Any, template: Any) -> str | None:
+def _hopeless(error: Any, template: Any) -> Fault | None:
     value = template
     for part in error.instance_path:
         value = value[part]
@@ -97,8 +147,7 @@ def _hopeless(error: Any, template: Any) -> str | None:
     known = keyword in ("required", "additionalProperties") if isinstance(value, dict) else keyword == "type"
     if has_token(value) and (is_token(value) or not known):
         return None
-    at = ".".join(["payload", *(str(part) for part in error.instance_path)])
-    return f"{at}: {error.message.splitlines()[0][:300]}"
+    return Fault(tuple(error.instance_path), error.message.splitlines()[0][:300])
 
 
 def _text(schema: Mapping[str, Any]) -> str:
@@ -109,8 +158,8 @@ def _text(schema: Mapping[str, Any]) -> str:
 
 
 @lru_cache(maxsize=500)
-def _compiled(text: str) -> tuple[Validator, int]:
-    """The validator, and the number of parts its schema expands to."""
+def _compiled(text: str) -> tuple[Validator, int, bool]:
+    """The validator, the number of parts its schema expands to, and whether it is derived."""
     if len(text) > SIZE:
         raise InvalidSchema(f"a schema must have at most {SIZE:,} bytes")
     schema = msgspec.json.decode(text)
@@ -126,7 +175,7 @@ def _compiled(text: str) -> tuple[Validator, int]:
         )
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         raise InvalidSchema(f"invalid schema: {str(error).splitlines()[0][:300]}") from None
-    return validator, parts
+    return validator, parts, schema.get(DERIVED) is True
 
 
 def _refuse(uri: str) -> Any:
