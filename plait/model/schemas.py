@@ -80,13 +80,15 @@ def faults(schema: Mapping[str, Any] | str, value: Any) -> str | None:
 
 def list_faults(schema: Mapping[str, Any] | str, value: Any) -> list[Fault]:
     """The first errors of a value, each at the field that is wrong, missing or unknown. Empty if it is too expensive to list them all."""
-    validator, parts, _ = _compiled(schema if isinstance(schema, str) else _text(schema))
+    text = schema if isinstance(schema, str) else _text(schema)
+    validator, parts, _ = _compiled(text)
     if not _has_at_most(value, TEMPLATE_STEPS // parts):
         return []
+    whole = msgspec.json.decode(text)
     found: list[Fault] = []
     try:
         for error in validator.iter_errors(value):
-            found += _faults_of(error)
+            found += _faults_of(error, whole)
             if len(found) >= MOST_FAULTS:
                 break
     except BaseException as error:
@@ -95,15 +97,32 @@ def list_faults(schema: Mapping[str, Any] | str, value: Any) -> list[Fault]:
     return found[:MOST_FAULTS]
 
 
-def _faults_of(error: Any) -> list[Fault]:
+def _faults_of(error: Any, schema: Any) -> list[Fault]:
     path, message = tuple(error.instance_path), error.message.splitlines()[0][:300]
     match error.kind.name:
         case "required":
             return [Fault((*path, error.kind.property), "is required")]
         case "additionalProperties":
             return [Fault((*path, name), "is not in the schema") for name in error.kind.unexpected]
+        case "pattern":
+            return [Fault(path, _said_of_pattern(error, schema) or message)]
         case _:
             return [Fault(path, message)]
+
+
+def _said_of_pattern(error: Any, schema: Any) -> str | None:
+    """An error of a derived schema without its pattern, which the user has not written: by the type or the example next to it."""
+    if not isinstance(schema, dict) or schema.get(DERIVED) is not True:
+        return None
+    try:
+        for part in error.schema_path[:-1]:
+            schema = schema[part]
+        kind = schema["type"][0] if isinstance(schema["type"], list) else schema["type"]
+        if kind != "string":
+            return f"{shown(error.instance)} is not of type {kind}"
+        return f"{shown(error.instance)} is not valid; an example is {schema['examples'][0]}"
+    except (KeyError, IndexError, TypeError):
+        return None
 
 
 def _has_at_most(value: Any, most: int) -> bool:

@@ -18,7 +18,7 @@ from plait.model.redaction import Fields
 from plait.model.schemas import DERIVED, ORDER, check_schema
 from plait.sdk.annotations import is_adapted
 from plait.sdk.codec import Parameter
-from plait.sdk.pydantic_schemas import adapter_schema, can_show, model_schema, portable
+from plait.sdk.pydantic_schemas import adapter_schema, any_of, can_show, model_schema, portable
 
 MOST_BYTES: Final = 32_768
 MOST_PARTS: Final = 1_000
@@ -134,7 +134,7 @@ class _Derivation:
                 return {"enum": list(info.values)}
             case kinds.UnionType():
                 many = sum(isinstance(one, kinds.StructType) for one in info.types) > 1
-                return {"anyOf": [self.schema(one, path, tagged=many) for one in info.types]}
+                return any_of([self.schema(one, path, tagged=many) for one in info.types])
             case kinds.CustomType() if hasattr(info.cls, "model_validate_json"):
                 return model_schema(info.cls, self._sensitive, path)
             case _:

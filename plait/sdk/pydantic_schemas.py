@@ -111,9 +111,18 @@ class _Expansion:
         if "prefixItems" in node:
             found["prefixItems"] = [self.of(one, path, within) for one in node["prefixItems"]]
         # Several members of a discriminated union may match after conversions, so oneOf would reject values.
-        for key, name in (("anyOf", "anyOf"), ("oneOf", "anyOf"), ("allOf", "allOf")):
+        for key in ("anyOf", "oneOf"):
             if key in node:
-                found[name] = [self.of(one, path, within) for one in node[key]]
+                union = any_of([self.of(one, path, within) for one in node[key]])
+                found.update(
+                    {
+                        name: one
+                        for name, one in union.items()
+                        if name not in ("title", "description") or name not in found
+                    }
+                )
+        if "allOf" in node:
+            found["allOf"] = [self.of(one, path, within) for one in node["allOf"]]
 
 
 def _convert(node: dict[str, Any], found: dict[str, Any]) -> None:
@@ -139,6 +148,22 @@ def _convert(node: dict[str, Any], found: dict[str, Any]) -> None:
     pattern = node.get("pattern")
     if kind == "string" and form is None and isinstance(pattern, str) and portable(pattern):
         found["pattern"] = pattern
+
+
+def any_of(parts: list[Any]) -> dict[str, Any]:
+    """The schema of a union. An optional value is one schema with two types, so that an error names the wrong field in it, not the union."""
+    others = [one for one in parts if one != {"type": "null"}]
+    [only, *more] = others or [{}]
+    if more or len(others) == len(parts) or not isinstance(only, dict) or "anyOf" in only or "const" in only:
+        return {"anyOf": parts}
+    if "enum" in only:
+        types = {"type": [*_types(only), "null"]} if "type" in only else {}
+        return {**only, **types, "enum": [*only["enum"], None]}
+    return {**only, "type": [*_types(only), "null"]} if "type" in only else {"anyOf": parts}
+
+
+def _types(schema: dict[str, Any]) -> list[str]:
+    return schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
 
 
 def can_show(value: Any, path: tuple[str, ...], sensitive: Fields) -> bool:

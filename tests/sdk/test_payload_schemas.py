@@ -185,7 +185,7 @@ def test_a_schema_names_the_fields_their_types_defaults_and_order() -> None:
             "width": {"type": "integer", "minimum": 1, "description": "In pixels", "default": 200},
             "color": {"enum": ["red", "blue"]},
             "anything": {"default": None},
-            "day": {"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}], "default": None},
+            "day": {"type": ["string", "null"], "format": "date", "default": None},
         },
         "required": ["url"],
         "additionalProperties": False,
@@ -206,12 +206,21 @@ def test_a_schema_names_the_fields_their_types_defaults_and_order() -> None:
         (Order, {"number": "x"}, "/payload/value/number"),
         (Order, {}, "/payload/value/number"),
         (Tree, {"below": []}, "/payload/value/name"),
+        (Tree | None, {"below": []}, "/payload/value/name"),
+        (Order, {"number": 1, "price": "x"}, "/payload/value/price"),
     ],
     ids=str,
 )
 def test_a_wrong_payload_is_rejected_at_its_field(kind: Any, value: Any, pointer: str) -> None:
     [fault] = list_faults(schema_of(taking(kind)), {"value": value})
     assert fault.pointer("payload") == pointer
+
+
+def test_the_error_of_a_derived_pattern_names_the_type_or_an_example() -> None:
+    def f(at: datetime | None, order: Order) -> None: ...
+
+    said = [one.message for one in list_faults(schema_of(f), {"at": "tomorrow", "order": {"number": "x"}})]
+    assert said == ["'tomorrow' is not valid; an example is 2026-12-16T10:30:00Z", "'x' is not of type integer"]
 
 
 def test_defaults_that_may_be_secret_are_not_published() -> None:
