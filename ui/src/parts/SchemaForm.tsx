@@ -231,7 +231,7 @@ interface JsonProps {
   rows: number;
   hint?: React.ReactNode;
   placeholder?: string;
-  /** What the server rejected. */
+  /** The error of a rejected request. */
   wrong?: string | undefined;
   onChange: (value: unknown) => void;
   onFault: (fault: string | null) => void;
