@@ -48,6 +48,7 @@ EXAMPLES = {
     "tenants bind": "plait tenants bind acme_login acme",
     "definitions list": "plait definitions list",
     "definitions show": "plait definitions show send_mail",
+    "definitions schema": "plait definitions schema send_mail",
     "definitions set": "plait definitions set send_mail --rate 10/1s --timeout 30s",
     "definitions clear": "plait definitions clear send_mail",
     "triggers list": "plait triggers list --all-tenants",

@@ -1,12 +1,14 @@
 """A cache of the job definitions, at most 2 seconds old, for validating payloads before jobs are enqueued."""
 
+import contextlib
 import time
 from typing import Any, Final
 
+from plait.api.problems import Refused
 from plait.api.redaction import Redaction
-from plait.model.errors import InvalidArguments
+from plait.model.errors import InvalidArguments, InvalidSchema
 from plait.model.redaction import fields
-from plait.model.schemas import faults
+from plait.model.schemas import faults, list_faults
 from plait.store import Store
 from plait.store.definitions import DefinitionRow
 
@@ -48,9 +50,10 @@ class DefinitionCache:
                 f"there is no job definition {name!r}: a worker or a super-admin must register it first"
             )
         if _wrong(definition.schema, payload) is not None:  # the cached schema may be outdated
-            wrong = _wrong(await self.schema(name), payload)
-            if wrong is not None:
-                raise InvalidArguments(f"the payload does not fit the schema of {name}: {wrong}")
+            schema = await self.schema(name)
+            wrong = _wrong(schema, payload)
+            if schema is not None and wrong is not None:
+                raise _refusal(name, schema, payload, wrong)
             self.forget()
         return definition
 
@@ -68,3 +71,10 @@ def _wrong(schema: str | None, payload: dict[str, Any]) -> str | None:
     except (ValueError, TypeError, RecursionError) as error:
         # JSON text may contain a lone surrogate, which is not valid Unicode.
         return str(error)
+
+
+def _refusal(name: str, schema: str, payload: dict[str, Any], wrong: str) -> Refused:
+    fields: list[tuple[str, str]] = []
+    with contextlib.suppress(ValueError, TypeError, RecursionError, InvalidSchema):  # `wrong` has the reason
+        fields = [(one.pointer("payload"), one.message) for one in list_faults(schema, payload)]
+    return Refused(422, "invalid-arguments", f"the payload does not fit the schema of {name}: {wrong}", fields=fields)

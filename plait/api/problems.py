@@ -5,7 +5,7 @@ request's id.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import asyncpg
@@ -69,20 +69,32 @@ class Problem(BaseModel):
     detail: str | None = None
     instance: str | None = Field(None, description="The path of the request.")
     request_id: str | None = None
-    errors: list[dict[str, Any]] | None = Field(None, description="The errors of the request, by field.")
+    errors: list[dict[str, Any]] | None = Field(
+        None,
+        description="The errors of the request, by field: `message`, and `pointer`, a JSON pointer in the body such as `/payload/width`, or `at`.",
+    )
     leader_url: str | None = Field(
         None, description="With 421: the URL of the leader's API, which accepts this request."
     )
 
 
 class Refused(Exception):
-    """The request is rejected with this status, problem code and detail."""
+    """A response with an error of the request. `fields`: JSON pointers in its body, each with what is wrong there."""
 
-    def __init__(self, status: int, code: str, detail: str, *, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        fields: Sequence[tuple[str, str]] = (),
+    ) -> None:
         super().__init__(detail)
         self.status = status
         self.code = code
         self.headers = headers
+        self.fields = fields
 
 
 def register(app: FastAPI) -> None:
@@ -110,7 +122,8 @@ def problem(request: Request, error: Exception) -> Response:
     """Build the response for an error."""
     match error:
         case Refused():
-            return _answer(request, error.status, error.code, str(error), error.headers)
+            wrong = [{"pointer": pointer, "message": message} for pointer, message in error.fields]
+            return _answer(request, error.status, error.code, str(error), error.headers, errors=wrong)
         case RequestValidationError():
             parts = [{"at": [str(part) for part in one["loc"]], "message": one["msg"]} for one in error.errors()]
             return _answer(request, 422, "not-valid", "the request does not match the OpenAPI document", errors=parts)

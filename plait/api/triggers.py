@@ -20,7 +20,14 @@ from plait.api.tenancy import Ask, Asking
 from plait.api.trigger_shapes import Draft, Instant, Rendered, Timetable, Trial, Tried
 from plait.model.errors import ChangedMeanwhile, InvalidTrigger
 from plait.model.ids import new_id
-from plait.model.rendering import check_template, event_scope, rendered, schedule_scope, tenant_scope, trigger_scope
+from plait.model.rendering import (
+    event_scope,
+    rendered,
+    schedule_scope,
+    template_misfit,
+    tenant_scope,
+    trigger_scope,
+)
 from plait.model.schedules import Timing, check_cron, check_zone
 from plait.model.schedules import preview as previewed
 from plait.store.new_jobs import NewJob
@@ -165,8 +172,7 @@ async def create(request: Request, ask: Ask, body: NewTrigger) -> Response:
     definition = await request.app.state.definition_cache.definition(body.definition_key)
     if definition is None:
         raise InvalidTrigger(f"there is no job definition {body.definition_key!r}")
-    schema = await request.app.state.definition_cache.schema(definition.name)
-    check_template(definition.name, schema, columns.get("payload") or {})
+    await _check_template(request, definition.name, columns.get("payload") or {})
     changing = ask.changing("trigger.create", body.label, tenant_id=ask.new_in, **columns)
     settings = {**columns, "created_by": ask.caller.actor}
     try:
@@ -231,10 +237,10 @@ async def change(request: Request, ask: Ask, trigger_id: UUID, body: Settings, i
     row = await ask.store.triggers.get_trigger(trigger_id, **ask.scope)
     since = unchanged_since(if_match, row.updated_at)
     columns = body.columns()
-    if columns.get("payload") is not None:
-        check_template(
-            row.definition, await request.app.state.definition_cache.schema(row.definition), columns["payload"]
-        )
+    definition, template = columns.get("definition") or row.definition, columns.get("payload")
+    if template is not None or definition != row.definition:
+        kept = msgspec.json.decode(row.payload) if template is None else template
+        await _check_template(request, definition, kept)
     changing = ask.changing("trigger.change", trigger_id, tenant_id=row.tenant_id, **columns)
     await changing.triggers.set_trigger(row.label, columns, tenant_id=row.tenant_id, unchanged_since=since)
     return _one(await ask.store.triggers.get_trigger(trigger_id, tenant_id=row.tenant_id))
@@ -304,6 +310,14 @@ class Fire(Shape):
     outcome: str
     job_id: UUID | None
     error: str | None
+
+
+async def _check_template(request: Request, definition: str, template: dict[str, Any]) -> None:
+    schema = await request.app.state.definition_cache.schema(definition)
+    if (wrong := template_misfit(definition, schema, template)) is not None:
+        said, fault = wrong
+        fields = [(fault.pointer("payload_template"), fault.message)] if fault else []
+        raise Refused(422, "invalid-trigger", said, fields=fields)
 
 
 def _one(row: TriggerRow, status: int = 200) -> Response:

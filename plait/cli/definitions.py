@@ -182,6 +182,25 @@ async def show_(cli: Invocation, name: Name) -> None:
     )
 
 
+async def schema_(
+    cli: Invocation,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Names of job definitions. Default: all.", show_default=False),
+    ] = None,
+) -> None:
+    """Print the JSON Schemas of payloads as one document, for generators of types: each definition is a part of `$defs`.
+
+    A definition without a schema, which accepts any payload, is `{}`.
+    """
+    async with cli.store() as store:
+        rows = {row.name: row for row in await store.definitions.list_definitions()}
+    if missing := [name for name in names or () if name not in rows]:
+        raise NotFound(f"there is no job definition {missing[0]!r}")
+    wanted = {name: _decoded(rows[name].schema) or {} for name in names or rows}
+    show_json({"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": wanted})
+
+
 def _decoded(text: str | None) -> Any:
     import msgspec
 
@@ -243,4 +262,5 @@ group.callback()(command(list_))
 group.command("set", short_help="Override settings of a job definition.")(command(set_))
 group.command("clear", short_help="Clear overrides.")(command(clear))
 group.command("show", short_help="Show overrides and the values in code.")(command(show_))
+group.command("schema", short_help="Print the JSON Schemas of payloads.")(command(schema_))
 group.command("list", short_help="Show job definitions.")(command(list_))

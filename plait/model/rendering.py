@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from plait.model.errors import InvalidSchema, InvalidTemplate, InvalidTrigger
-from plait.model.schemas import faults, template_faults
+from plait.model.schemas import Fault, faults, template_fault
 from plait.model.templates import render, render_text
 from plait.model.texts import clean, message_of
 
@@ -52,9 +52,19 @@ def event_scope(event_id: UUID, name: str, at: datetime) -> dict[str, Any]:
 
 def check_template(definition: str, schema: Mapping[str, Any] | str | None, template: Mapping[str, Any]) -> None:
     """Reject a trigger whose jobs can never match the schema of its definition; the error names the field."""
+    if (wrong := template_misfit(definition, schema, template)) is not None:
+        raise InvalidTrigger(wrong[0])
+
+
+def template_misfit(
+    definition: str, schema: Mapping[str, Any] | str | None, template: Mapping[str, Any]
+) -> tuple[str, Fault | None] | None:
+    """Why no job of a trigger can match the schema of its definition: a sentence, and the field if it is one."""
     try:
-        wrong = None if schema is None else template_faults(schema, template)
+        fault = None if schema is None else template_fault(schema, template)
+        if fault is None:
+            return None
+        said = f"{'.'.join(['payload', *map(str, fault.path)])}: {fault.message}"
     except (InvalidSchema, ValueError, TypeError, RecursionError) as error:
-        wrong = str(error)
-    if wrong is not None:
-        raise InvalidTrigger(f"no job of this trigger can match the schema of {definition}: {wrong}")
+        said, fault = str(error), None
+    return f"no job of this trigger can match the schema of {definition}: {said}", fault

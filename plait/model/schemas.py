@@ -3,6 +3,7 @@ nothing is fetched or read, patterns run in linear time, and its expanded size i
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Protocol
 
@@ -24,7 +25,26 @@ VALUES: Final = 200_000
 TEMPLATE_STEPS: Final = 500_000
 """The same limit for a template. It is lower because all errors of a template are examined when it is saved."""
 REPEATS: Final = 1_000
+MOST_FAULTS: Final = 20
+ORDER: Final = "x-order"
+"""The keyword with the names of an object's properties in the order of the code: the database does not keep it."""
+DERIVED: Final = "x-derived"
+"""The keyword that marks a schema as derived from a function's annotations. The handler validates the payload again, so one that is too large is
+accepted unchecked."""
 _REFERENCES: Final = ("$dynamicRef", "$recursiveRef")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One error of a value: where it is, and what is wrong there."""
+
+    path: tuple[str | int, ...]
+    message: str
+
+    def pointer(self, *above: str) -> str:
+        """The place as a JSON pointer (RFC 6901), in an object that has the value at the path `above`."""
+        parts = (str(part).replace("~", "~0").replace("/", "~1") for part in (*above, *self.path))
+        return "".join(f"/{part}" for part in parts)
 
 
 class Validator(Protocol):
@@ -39,9 +59,11 @@ def check_schema(schema: Mapping[str, Any]) -> None:
 
 def faults(schema: Mapping[str, Any] | str, value: Any) -> str | None:
     """The reason why a value does not match, as a sentence; None if it matches."""
-    validator, parts = _compiled(schema if isinstance(schema, str) else _text(schema))
+    validator, parts, derived = _compiled(schema if isinstance(schema, str) else _text(schema))
     most = min(STEPS // parts, VALUES)
     if not _has_at_most(value, most):
+        if derived:
+            return None
         return f"it must have at most {most:,} values to be checked against a schema of {parts:,} parts"
     try:
         validator.validate(value)
@@ -54,6 +76,53 @@ def faults(schema: Mapping[str, Any] | str, value: Any) -> str | None:
             raise
         raise InvalidSchema(f"the schema cannot be checked: {message_of(error, 300)}") from None
     return None
+
+
+def list_faults(schema: Mapping[str, Any] | str, value: Any) -> list[Fault]:
+    """The first errors of a value, each at the field that is wrong, missing or unknown. Empty if it is too expensive to list them all."""
+    text = schema if isinstance(schema, str) else _text(schema)
+    validator, parts, _ = _compiled(text)
+    if not _has_at_most(value, TEMPLATE_STEPS // parts):
+        return []
+    whole = msgspec.json.decode(text)
+    found: list[Fault] = []
+    try:
+        for error in validator.iter_errors(value):
+            found += _faults_of(error, whole)
+            if len(found) >= MOST_FAULTS:
+                break
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # see above
+            raise
+    return found[:MOST_FAULTS]
+
+
+def _faults_of(error: Any, schema: Any) -> list[Fault]:
+    path, message = tuple(error.instance_path), error.message.splitlines()[0][:300]
+    match error.kind.name:
+        case "required":
+            return [Fault((*path, error.kind.property), "is required")]
+        case "additionalProperties":
+            return [Fault((*path, name), "is not in the schema") for name in error.kind.unexpected]
+        case "pattern":
+            return [Fault(path, _said_of_pattern(error, schema) or message)]
+        case _:
+            return [Fault(path, message)]
+
+
+def _said_of_pattern(error: Any, schema: Any) -> str | None:
+    """An error of a derived schema without its pattern, which the user has not written: by the type or the example next to it."""
+    if not isinstance(schema, dict) or schema.get(DERIVED) is not True:
+        return None
+    try:
+        for part in error.schema_path[:-1]:
+            schema = schema[part]
+        kind = schema["type"][0] if isinstance(schema["type"], list) else schema["type"]
+        if kind != "string":
+            return f"{shown(error.instance)} is not of type {kind}"
+        return f"{shown(error.instance)} is not valid; an example is {schema['examples'][0]}"
+    except (KeyError, IndexError, TypeError):
+        return None
 
 
 def _has_at_most(value: Any, most: int) -> bool:
@@ -75,10 +144,10 @@ def _has_at_most(value: Any, most: int) -> bool:
     return True
 
 
-def template_faults(schema: Mapping[str, Any] | str, template: Any) -> str | None:
+def template_fault(schema: Mapping[str, Any] | str, template: Any) -> Fault | None:
     """The reason why no payload of a template can match; None if a payload may match. A value that contains a token may become any value. A template that is too
     expensive to check in advance is not checked; its payloads are checked when they are rendered."""
-    validator, parts = _compiled(schema if isinstance(schema, str) else _text(schema))
+    validator, parts, _ = _compiled(schema if isinstance(schema, str) else _text(schema))
     if not _has_at_most(template, TEMPLATE_STEPS // parts):
         return None
     try:
@@ -89,7 +158,7 @@ def template_faults(schema: Mapping[str, Any] | str, template: Any) -> str | Non
         return None
 
 
-def _hopeless(error: Any, template: Any) -> str | None:
+def _hopeless(error: Any, template: Any) -> Fault | None:
     value = template
     for part in error.instance_path:
         value = value[part]
@@ -97,8 +166,7 @@ def _hopeless(error: Any, template: Any) -> str | None:
     known = keyword in ("required", "additionalProperties") if isinstance(value, dict) else keyword == "type"
     if has_token(value) and (is_token(value) or not known):
         return None
-    at = ".".join(["payload", *(str(part) for part in error.instance_path)])
-    return f"{at}: {error.message.splitlines()[0][:300]}"
+    return Fault(tuple(error.instance_path), error.message.splitlines()[0][:300])
 
 
 def _text(schema: Mapping[str, Any]) -> str:
@@ -109,8 +177,8 @@ def _text(schema: Mapping[str, Any]) -> str:
 
 
 @lru_cache(maxsize=500)
-def _compiled(text: str) -> tuple[Validator, int]:
-    """The validator, and the number of parts its schema expands to."""
+def _compiled(text: str) -> tuple[Validator, int, bool]:
+    """The validator, the number of parts its schema expands to, and whether it is derived."""
     if len(text) > SIZE:
         raise InvalidSchema(f"a schema must have at most {SIZE:,} bytes")
     schema = msgspec.json.decode(text)
@@ -126,7 +194,7 @@ def _compiled(text: str) -> tuple[Validator, int]:
         )
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         raise InvalidSchema(f"invalid schema: {str(error).splitlines()[0][:300]}") from None
-    return validator, parts
+    return validator, parts, schema.get(DERIVED) is True
 
 
 def _refuse(uri: str) -> Any:

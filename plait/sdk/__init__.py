@@ -3,6 +3,7 @@
 An application
     app.py, job.py, definition.py, options.py   `Plait`, its jobs, their definitions, the options of an enqueue
     codec.py, annotations.py, artifacts.py      arguments and results as JSON; large ones as artifacts
+    payload_schemas.py, pydantic_schemas.py     the JSON Schema of a payload, from annotations
     enqueuer.py, handle.py, waiter.py           enqueues that share a statement; handles; waiting for results
     target.py, portal.py                        the app's database; the event loop for sync code
     triggers.py, events.py, node_jobs.py        schedules, events, jobs that run on every node

@@ -44,6 +44,8 @@ MOST_BYTES = 256 * 1024 * 1024
 MAX_DEPTH = 200
 """The maximum nesting of lists and objects. Whether Python can parse deeper nesting depends on the free stack space."""
 
+Parameter = tuple[str, Any] | tuple[str, Any, Any]
+"""Name, type and default, as for `msgspec.defstruct`."""
 _PLAIN = (int, float, str, bool, type(None))
 """Types of defaults that the decoder can fill in. The function provides all others."""
 _REFUSED = (
@@ -85,7 +87,7 @@ class Codec:
         parameters = self._signature.parameters
         self._positional = [name for name, one in parameters.items() if one.kind is not one.KEYWORD_ONLY]
         self._required = {name for name, one in parameters.items() if one.default is one.empty}
-        self._fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
+        self._fields: list[Parameter] = []
         self._types: _Types | None = None
 
     def encode_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
@@ -203,6 +205,12 @@ class Codec:
         return list(self._signature.parameters)
 
     @property
+    def fields(self) -> list[Parameter]:
+        """Name, type and default of each parameter. The default is UNSET if only the function can provide it."""
+        self.check()
+        return self._fields
+
+    @property
     def required(self) -> set[str]:
         return self._required
 
@@ -220,7 +228,7 @@ class Codec:
         return self._types
 
     def _types_of(self, hints: dict[str, Any]) -> _Types:
-        fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
+        fields: list[Parameter] = []
         adapted: dict[str, Any] = {}
         for name, parameter in self._signature.parameters.items():
             kind = readable(hints.get(name, Any))

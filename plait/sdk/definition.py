@@ -1,7 +1,7 @@
 """A job definition, as declared in code."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict
 
@@ -9,10 +9,13 @@ import msgspec
 
 from plait.model.commands import Command
 from plait.model.durations import seconds
-from plait.model.errors import InvalidDefinition
+from plait.model.errors import InvalidDefinition, InvalidSchema
 from plait.model.policies import QUEUE_NAME, Backoff, ChildMode, Children, Limits, NodePolicy, OnChildFailure, Rate
+from plait.model.redaction import fields
+from plait.model.schemas import check_schema
 from plait.model.texts import is_text, shown
 from plait.sdk.codec import Codec
+from plait.sdk.payload_schemas import payload_schema
 
 Isolation = Literal["loop", "thread", "process"]
 
@@ -49,6 +52,8 @@ class Definition:
     """How long its handlers may clean up after a cancellation. None: they end immediately."""
     deadline_s: float | None = None
     """The deadline of the whole job, including waits and retries; None: no deadline."""
+    schema: Mapping[str, Any] | None = field(default=None, repr=False)
+    """The JSON Schema of its payloads, as given; None: derived from the annotations."""
     defaults: str = field(init=False, repr=False, default="")
     """The settings, as JSON, that an enqueue uses until a worker has registered the definition."""
 
@@ -63,7 +68,7 @@ class Definition:
         return {
             "name": self.name,
             "kind": self._kind,
-            "schema": self.command and self.command.schema,
+            "schema": self.payload_schema(),
             "description": self.command.description if self.command else self._about,
             "queue": self.queue,
             "priority": self.priority,
@@ -89,6 +94,14 @@ class Definition:
             "deadline_s": self.deadline_s,
             **(_node_row(self.nodes) if self.nodes else {}),
         }
+
+    def payload_schema(self) -> Mapping[str, Any] | None:
+        """The JSON Schema of its payloads: a command's, the given one, or the one of the annotations. None: any payload."""
+        if self.command:
+            return self.command.schema
+        if self.schema is not None:
+            return self.schema
+        return payload_schema(self.codec.fields, self.codec.required, fields(self.sensitive or ()))
 
     @property
     def _kind(self) -> str:
@@ -163,6 +176,8 @@ class JobOptions(TypedDict, total=False):
     """Arguments, or paths within arguments, to index for searches."""
     sensitive: Sequence[str] | None
     """Fields that are hidden from viewers and operators."""
+    schema: Mapping[str, Any] | None
+    """JSON Schema of its payloads, for the API, triggers and workers. Default: derived from the annotations."""
     deadline: float | str | None
     """Time limit of the whole job, including waits and retries. Default: none."""
     cancel_grace: float | str | None
@@ -192,6 +207,7 @@ def define(
     sensitive: Sequence[str] | None = None,
     cancel_grace: float | str | None = None,
     deadline: float | str | None = None,
+    schema: Mapping[str, Any] | None = None,
 ) -> Definition:
     """Validate the options of a decorator, and build a definition."""
     if name is not None and not is_text(name, most=1_000_000):
@@ -271,7 +287,20 @@ def define(
         sensitive=_checked_fields(name, sensitive),
         cancel_grace_s=cancel_grace_s,
         deadline_s=deadline_s,
+        schema=_checked_schema(name, schema),
     )
+
+
+def _checked_schema(name: str, given: Any) -> Mapping[str, Any] | None:
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        raise InvalidDefinition(f"job {name}: schema must be a JSON Schema as a mapping, got {shown(given)}")
+    try:
+        check_schema(given)
+    except InvalidSchema as error:
+        raise InvalidDefinition(f"job {name}: {error}") from None
+    return dict(given)
 
 
 def _checked_fields(name: str, given: Sequence[Any] | None) -> tuple[str, ...] | None:

@@ -173,8 +173,7 @@ def declaring(app: App, timing: Mapping[str, Any], default_label: str, options: 
         definition = job.definition
         settings = {**job_settings(definition.name, **given), **timing}  # type: ignore[arg-type]
         _check_payload(definition, settings["payload"])
-        if definition.command is not None:
-            check_template(definition.name, definition.command.schema, settings["payload"])
+        _check_values(definition, settings["payload"])
         declared = Declared(
             definition=definition.name,
             label=str(label or f"{definition.name} {default_label}"),
@@ -198,6 +197,16 @@ def _check_payload(definition: Definition, payload: Mapping[str, Any]) -> None:
         name for name in definition.codec.parameters if name in definition.codec.required.difference(payload)
     ]:
         raise InvalidTrigger(f"{definition.name} requires {', '.join(missing)}: set it with payload={{…}}")
+
+
+def _check_values(definition: Definition, template: Mapping[str, Any]) -> None:
+    try:
+        schema = definition.payload_schema()
+    except (
+        InvalidDefinition
+    ):  # an annotation names something that is defined later: `declare_triggers` checks the template
+        return
+    check_template(definition.name, schema, template)
 
 
 def _seconds(value: Duration, what: str) -> float:

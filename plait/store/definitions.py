@@ -97,7 +97,7 @@ class Definitions:
         """The queues that new jobs of these definitions go to, with operators' overrides applied."""
         return list(await self._db.fetchval("select plait.definition_queues($1)", list(names)))
 
-    async def list_schemas(self, names: Sequence[str]) -> dict[str, str]:
-        """The JSON Schemas of these definitions, by name. Definitions without a schema are omitted."""
-        rows = await self._db.fetch("select * from plait.list_schemas($1)", list(names))
+    async def list_schemas(self, names: Sequence[str], *, overridden: bool = False) -> dict[str, str]:
+        """The JSON Schemas of those that have one, by name. `overridden`: only those that an operator has set."""
+        rows = await self._db.fetch("select * from plait.list_schemas($1, $2)", list(names), overridden)
         return {row["name"]: row["schema"] for row in rows}

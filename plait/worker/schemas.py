@@ -1,5 +1,6 @@
-"""The JSON Schemas that operators set for definitions. SQL cannot validate a payload, so payloads that were enqueued in SQL are validated here,
-before the handler starts. A command's payload is validated against the command's own schema by its codec. Definitions without a schema cost nothing."""
+"""The JSON Schemas that operators or `schema=…` set for definitions. SQL cannot validate a payload, so payloads that were enqueued in SQL are validated
+here, before the handler starts. The codec of a command, and the codec of a function whose schema is derived from its annotations, validate by
+themselves, so these definitions cost nothing here. A schema that a newer version of the code has registered does not apply to this worker's jobs."""
 
 import asyncio
 from collections.abc import Mapping
@@ -28,8 +29,12 @@ class Schemas:
         return bool(self._known)
 
     async def learn(self, store: Store) -> None:
-        found = await store.definitions.list_schemas(list(self._definitions))
-        self._known = {name: text for name, text in found.items() if not self._in_code(name, text)}
+        coded = {
+            name: msgspec.json.encode(one.schema).decode()
+            for name, one in self._definitions.items()
+            if one.schema is not None and one.command is None
+        }
+        self._known = {**coded, **await store.definitions.list_schemas(list(self._definitions), overridden=True)}
 
     async def keep(self, store: Store) -> None:
         """Reload the schemas every `EVERY_S` seconds."""
@@ -55,9 +60,3 @@ class Schemas:
         except (InvalidSchema, ValueError, RecursionError) as error:
             wrong = str(error)
         return wrong and f"the payload does not fit the schema: {wrong}"
-
-    def _in_code(self, name: str, text: str) -> bool:
-        command = self._definitions[name].command
-        return command is not None and msgspec.json.decode(text) == msgspec.json.decode(
-            msgspec.json.encode(command.schema)
-        )

@@ -74,3 +74,12 @@ def test_what_is_not_there_is_said(plait_on: RunPlait, database: TestDatabase) -
     _start_worker(database)
     for words in (("show", "nothing"), ("clear", "nothing"), ("clear", "sync", "queue")):
         assert plait_on("definitions", *words).code == 1
+
+
+def test_schemas_are_printed_as_one_document(plait_on: RunPlait, database: TestDatabase) -> None:
+    _start_worker(database)
+    told = plait_on("definitions", "schema", "sync").json
+    assert told == {"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {"sync": {}}}
+    assert "sync" in plait_on("definitions", "schema").json["$defs"]
+    missing = plait_on("definitions", "schema", "missing")
+    assert (missing.code, "there is no job definition 'missing'" in missing.err) == (1, True)

@@ -10,6 +10,7 @@ from plait import Plait
 from plait.model.errors import InvalidArguments
 from plait.runtime.settings import Settings
 from plait.testing import Kit, TestDatabase
+from plait.worker.schemas import Schemas
 
 from ..cli.cli_runner import call
 
@@ -82,3 +83,42 @@ async def test_an_operators_schema_for_a_function_holds_too(app: Plait, kit: Kit
     row = await by_sql(app, kit, '{"n": 9}')
     assert (row.status, row.reason) == ("failed", "bad_payload")
     assert "must refer only to its own parts" in row.error
+
+
+async def test_a_worker_does_not_check_payloads_against_derived_schemas(app: Plait, kit: Kit) -> None:
+    """The codec does. The registered schema may also belong to a newer version of the code."""
+
+    @app.job
+    def c(n: int = 0) -> int:
+        return n
+
+    schemas = Schemas(app.definitions)
+    store = await app.store()
+    await store.definitions.define([c.definition.row()])
+    await store.definitions.define([{**c.definition.row(), "schema": {"properties": {"n": {"type": "string"}}}}])
+    await schemas.learn(store)
+    assert not schemas
+    assert (await by_sql(app, kit, '{"n": 1}')).status == "succeeded"
+    assert (await by_sql(app, kit, '{"n": "x"}')).reason == "bad_payload"
+
+
+async def test_a_schema_in_code_applies_to_jobs_that_sql_enqueued(app: Plait, kit: Kit) -> None:
+    @app.job(schema=WHOLE)
+    def c(n: int = 0) -> int:
+        return n
+
+    assert (await by_sql(app, kit, '{"n": 10}')).reason == "bad_payload"
+    assert (await by_sql(app, kit, '{"n": 9}')).status == "succeeded"
+    store = await app.store()
+    await store.definitions.set_definition("c", {"schema": None})
+    assert await store.definitions.list_schemas(["c"], overridden=True) == {"c": "{}"}
+
+
+async def test_the_command_line_checks_a_typed_functions_payload_without_its_code(app: Plait, kit: Kit) -> None:
+    @app.job
+    def c(n: int) -> None: ...
+
+    await (await app.store()).definitions.define([c.definition.row()])
+    refused = await by_name(kit, "n=many")
+    assert (refused.code, 'n: "many" is not of type "integer"' in refused.err) == (2, True)
+    assert (await by_name(kit, "n=3")).code == 0

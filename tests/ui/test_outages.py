@@ -39,6 +39,7 @@ async def opened(harness: Harness, browser: Browser, deployment: Deployment) -> 
 PLACES = {
     "/": "/?span=24h",
     "/jobs": "/jobs?status=queued",
+    "/jobs/new": "/jobs/new?definition=add",
     "/jobs/$jobId": "/jobs/{job}?tab=attempts",
     "/workflows/$jobId": "/workflows/{job}?view=timeline",
     "/triggers": "/triggers?kind=schedule",

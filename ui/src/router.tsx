@@ -38,6 +38,7 @@ const routeTree = root.addChildren([
   signedIn.addChildren([
     page("/", () => import("./pages/overview")),
     page("/jobs", () => import("./pages/jobs")),
+    page("/jobs/new", () => import("./pages/run-job")),
     page("/jobs/$jobId", () => import("./pages/job")),
     page("/workflows/$jobId", () => import("./pages/workflow")),
     page("/triggers", () => import("./pages/triggers")),

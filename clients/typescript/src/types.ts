@@ -1095,7 +1095,7 @@ export interface Problem {
   /** The path of the request. */
   instance?: string | null;
   request_id?: string | null;
-  /** The errors of the request, by field. */
+  /** The errors of the request, by field: `message`, and `pointer`, a JSON pointer in the body such as `/payload/width`, or `at`. */
   errors?: (Record<string, unknown>)[] | null;
   /** With 421: the URL of the leader's API, which accepts this request. */
   leader_url?: string | null;

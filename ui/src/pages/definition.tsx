@@ -49,6 +49,12 @@ function Shown({ definition }: { definition: DefinitionShape }) {
             <Icon name="jobs" />
             Show jobs
           </Link>
+          {definition.is_active && session.can("POST /jobs") && (
+            <Link className="button primary" to="/jobs/new" search={{ definition: definition.key } as never}>
+              <Icon name="play" />
+              Run job
+            </Link>
+          )}
           {may && <Active definition={definition} />}
         </>
       }

@@ -54,6 +54,11 @@ export default function Jobs() {
           <Count query={query} />
           <SavedViews />
           <ColumnMenu columns={columns.all} chosen={columns.shown} onChange={(cols) => setSearch({ cols }, { replace: true })} />
+          {session.can("POST /jobs") && (
+            <Button icon="play" onClick={() => void navigate({ to: "/jobs/new" })}>
+              Run job
+            </Button>
+          )}
         </>
       }
     >

@@ -11,7 +11,8 @@ import { Button } from "../parts/Button";
 import { CronWords, NextFirings } from "../parts/Cron";
 import { Json } from "../parts/Json";
 import { Panel } from "../parts/Page";
-import { isObject, JsonField, SchemaForm } from "../parts/SchemaForm";
+import { fieldErrors } from "../parts/field-errors";
+import { isObject, JsonField, SchemaForm, type Payload } from "../parts/SchemaForm";
 import { Loading } from "../parts/States";
 import { draftOf, requestOf, sampleOf, type Draft } from "./trigger-draft";
 import { CATCH_UP, OVERLAP } from "./trigger-words";
@@ -28,6 +29,7 @@ export function TriggerForm({ trigger, onClose, onSaved }: Props) {
   const [fault, setFault] = useState<string | null>(null);
   const kinds = useRead("GET /jobs/definitions");
   const path = { trigger_id: trigger?.id ?? "" };
+  const [sent, setSent] = useState<Payload>({});
   const [tag] = useState(() => (trigger ? etagOf("GET /jobs/triggers/{trigger_id}", { path }) : undefined));
   const create = useChange("POST /jobs/triggers", { success: "Trigger created.", then: onSaved });
   const change = useChange("PATCH /jobs/triggers/{trigger_id}", { success: "Trigger saved.", then: onSaved });
@@ -44,6 +46,7 @@ export function TriggerForm({ trigger, onClose, onSaved }: Props) {
         event.preventDefault();
         if (fault) return;
         const raw = stringify(requestOf(draft, trigger === null));
+        setSent(draft.payload);
         if (trigger) change.mutate({ path, raw, headers: matching(tag) });
         else create.mutate({ raw });
       }}
@@ -105,7 +108,7 @@ export function TriggerForm({ trigger, onClose, onSaved }: Props) {
                 <code>{schedule ? "{{schedule.instant}}" : "{{event.a.b}}"}</code>
                 {" to insert a value."}
               </p>
-              <SchemaForm key={`${draft.definition_key} ${chosen === undefined}`} schema={chosen?.arg_schema} value={draft.payload} onChange={(payload) => set({ payload })} onFault={setFault} templates />
+              <SchemaForm key={`${draft.definition_key} ${chosen === undefined}`} schema={chosen?.arg_schema} value={draft.payload} onChange={(payload) => set({ payload })} onFault={setFault} errors={fieldErrors(refused, "/payload_template", sent, draft.payload)} templates />
             </div>
           </div>
         </Panel>

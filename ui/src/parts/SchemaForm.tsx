@@ -8,6 +8,7 @@
 import { useId, useRef, useState } from "react";
 import { Exact, parse, stringify } from "../api/json";
 import { Button } from "./Button";
+import { pointerPart, type FieldErrors } from "./field-errors";
 import { Tabs } from "./Tabs";
 
 export type Schema = Record<string, unknown>;
@@ -20,9 +21,11 @@ interface Props {
   /** Called with an error while the input is not valid JSON, and with null when it is. The form must not be saved in between. */
   onFault: (fault: string | null) => void;
   templates?: boolean;
+  /** The errors of a rejected request, shown at their fields. */
+  errors?: FieldErrors;
 }
 
-export function SchemaForm({ schema, value, onChange, onFault, templates }: Props) {
+export function SchemaForm({ schema, value, onChange, onFault, templates, errors = {} }: Props) {
   const [chosen, choose] = useState<"form" | "json">("form");
   const faults = useRef(new Map<string, string>());
   const report = (path: string, fault: string | null) => {
@@ -47,9 +50,9 @@ export function SchemaForm({ schema, value, onChange, onFault, templates }: Prop
       ]}
     >
       {way === "form" && root ? (
-        <Properties schema={root} root={root} value={value} onChange={onChange} templates={templates ?? false} path="" report={report} />
+        <Properties schema={root} root={root} value={value} onChange={onChange} templates={templates ?? false} path="" report={report} errors={errors} />
       ) : (
-        <JsonField label="Payload" value={value} rows={10} onFault={onFault} onChange={(next) => (isObject(next) ? onChange(next) : onFault("Must be a JSON object."))} />
+        <JsonField label="Payload" value={value} rows={10} wrong={below(errors, "")} onFault={onFault} onChange={(next) => (isObject(next) ? onChange(next) : onFault("Must be a JSON object."))} />
       )}
     </Tabs>
   );
@@ -62,13 +65,21 @@ interface Inner {
   path: string;
   /** Called with an error while the input at a path is not valid JSON, and with null when it is. */
   report: (path: string, fault: string | null) => void;
+  errors: FieldErrors;
 }
 
-function Properties({ schema, root, value, onChange, templates, path, report }: Inner & { value: Payload; onChange: (value: Payload) => void }) {
+/** The error at a path, and those inside its value, as one text. */
+function below(errors: FieldErrors, path: string): string | undefined {
+  const found = Object.entries(errors).filter(([at]) => at === path || at.startsWith(`${path}/`));
+  return found.map(([at, message]) => (at === path ? message : `${at.slice(path.length + 1).replaceAll("/", ".")}: ${message}`)).join("; ") || undefined;
+}
+
+function Properties({ schema, root, value, onChange, templates, path, report, errors }: Inner & { value: Payload; onChange: (value: Payload) => void }) {
   const properties = schema["properties"] as Record<string, unknown>;
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
-  // Required fields first: Postgres does not preserve the order of the properties.
-  const entries = Object.entries(properties).sort(([a], [b]) => Number(required.includes(b)) - Number(required.includes(a)));
+  // In the order of the code, otherwise required fields first: a schema from the database has no order of its own.
+  const order = Array.isArray(schema["x-order"]) ? schema["x-order"] : null;
+  const entries = Object.entries(properties).sort(([a], [b]) => (order ? order.indexOf(a) - order.indexOf(b) : Number(required.includes(b)) - Number(required.includes(a))));
   const others = Object.keys(value).filter((key) => !(key in properties));
   const set = (key: string, next: unknown) => {
     const { [key]: _, ...rest } = value;
@@ -77,16 +88,16 @@ function Properties({ schema, root, value, onChange, templates, path, report }: 
   return (
     <div className="fields">
       {entries.map(([key, one]) => (
-        <Property key={key} name={key} required={required.includes(key)} schema={resolved(one, root)} root={root} templates={templates} path={`${path}/${key}`} report={report} value={value[key]} onChange={(next) => set(key, next)} />
+        <Property key={key} name={key} required={required.includes(key)} schema={resolved(one, root)} root={root} templates={templates} path={`${path}/${pointerPart(key)}`} report={report} errors={errors} value={value[key]} onChange={(next) => set(key, next)} />
       ))}
       {others.map((key) => (
         <div key={key} className="row">
-          <JsonField label={key} value={value[key]} rows={1} onChange={(next) => set(key, next)} onFault={(fault) => report(`${path}/${key}`, fault)} />
+          <JsonField label={key} value={value[key]} rows={1} wrong={below(errors, `${path}/${pointerPart(key)}`)} onChange={(next) => set(key, next)} onFault={(fault) => report(`${path}/${pointerPart(key)}`, fault)} />
           <Button
             icon="trash"
             aria-label={`Remove ${key}`}
             onClick={() => {
-              report(`${path}/${key}`, null);
+              report(`${path}/${pointerPart(key)}`, null);
               set(key, undefined);
             }}
           />
@@ -103,9 +114,10 @@ interface PropertyProps extends Inner {
   onChange: (value: unknown) => void;
 }
 
-function Property({ name, required, schema, root, templates, path, report, value, onChange }: PropertyProps) {
+function Property({ name, required, schema, root, templates, path, report, errors, value, onChange }: PropertyProps) {
   const id = useId();
-  const kind = kindOf(schema);
+  const kind = kindOf(schema, root["x-derived"] === true);
+  const wrong = errors[path];
   const about = [schema["description"], boundsOf(schema)].filter((one) => typeof one === "string" && one).join("; ");
   const label = (
     <span>
@@ -117,23 +129,28 @@ function Property({ name, required, schema, root, templates, path, report, value
       )}
     </span>
   );
-  const described = about ? `${id}-about` : undefined;
-  const hint = about && (
-    <small id={described} className="quiet">
-      {about}
-    </small>
+  const described = about || wrong ? `${id}-about` : undefined;
+  const hint = described && (
+    <span id={described} className="hints">
+      {about && <small className="quiet">{about}</small>}
+      {wrong && (
+        <small role="alert" className="bad">
+          {wrong}
+        </small>
+      )}
+    </span>
   );
-  const common = { required: required && value === undefined, "aria-label": name, "aria-describedby": described, name: path };
+  const common = { required: required && value === undefined, "aria-label": name, "aria-describedby": described, "aria-invalid": wrong ? true : undefined, name: path };
   if (kind === "object" && isObject(schema["properties"]))
     return (
       <fieldset className="nested">
         <legend>{label}</legend>
         {hint}
-        <Properties schema={schema} root={root} templates={templates} path={path} report={report} value={isObject(value) ? value : {}} onChange={(next) => onChange(Object.keys(next).length || required ? next : undefined)} />
+        <Properties schema={schema} root={root} templates={templates} path={path} report={report} errors={errors} value={isObject(value) ? value : {}} onChange={(next) => onChange(Object.keys(next).length || required ? next : undefined)} />
       </fieldset>
     );
   if (kind === "enum" && !(templates && isTemplate(value))) {
-    const values = schema["enum"] as unknown[];
+    const values = Array.isArray(schema["enum"]) ? (schema["enum"] as unknown[]) : [schema["const"]];
     return (
       <label className="field">
         {label}
@@ -184,7 +201,8 @@ function Property({ name, required, schema, root, templates, path, report, value
         {hint}
       </label>
     );
-  return <JsonField label={label} value={value} rows={3} hint={hint} onChange={onChange} onFault={(fault) => report(path, fault)} />;
+  const aboutJson = about && <small className="quiet">{about}</small>;
+  return <JsonField label={label} value={value} rows={3} hint={aboutJson} placeholder={defaultWords(schema)} wrong={below(errors, path)} onChange={onChange} onFault={(fault) => report(path, fault)} />;
 }
 
 /** A number or a template. Numbers are kept as text, so that large numbers stay exact. */
@@ -197,7 +215,7 @@ function NumberField({ value, integer, templates, common, placeholder, onChange 
       inputMode="decimal"
       value={text}
       placeholder={placeholder}
-      aria-invalid={!good}
+      aria-invalid={!good || ("aria-invalid" in common && common["aria-invalid"] === true)}
       onChange={(event) => {
         const next = event.target.value.trim();
         setText(next);
@@ -212,12 +230,15 @@ interface JsonProps {
   value: unknown;
   rows: number;
   hint?: React.ReactNode;
+  placeholder?: string;
+  /** The error of a rejected request. */
+  wrong?: string | undefined;
   onChange: (value: unknown) => void;
   onFault: (fault: string | null) => void;
 }
 
-/** A field for any JSON. While the text is not valid, `onFault` receives the error and the value is not changed. An empty text means undefined. */
-export function JsonField({ label, value, rows, hint, onChange, onFault }: JsonProps) {
+/** A field for any JSON. While the text is not valid, `onFault` has the error and the value is not changed. Empty means undefined. */
+export function JsonField({ label, value, rows, hint, placeholder, wrong, onChange, onFault }: JsonProps) {
   const id = useId();
   const [text, setText] = useState(() => (value === undefined ? "" : stringify(value, 2)));
   const [fault, setFault] = useState<string | null>(null);
@@ -239,11 +260,11 @@ export function JsonField({ label, value, rows, hint, onChange, onFault }: JsonP
   return (
     <label className="field">
       {label}
-      <textarea rows={rows} spellCheck={false} value={text} aria-invalid={fault !== null} aria-describedby={fault ? id : undefined} onChange={(event) => change(event.target.value)} />
+      <textarea rows={rows} spellCheck={false} value={text} placeholder={placeholder} aria-invalid={Boolean(fault ?? wrong)} aria-describedby={(fault ?? wrong) ? id : undefined} onChange={(event) => change(event.target.value)} />
       {hint}
-      {fault && (
+      {(fault ?? wrong) && (
         <small id={id} role="alert" className="bad">
-          {fault}
+          {fault ?? wrong}
         </small>
       )}
     </label>
@@ -252,11 +273,12 @@ export function JsonField({ label, value, rows, hint, onChange, onFault }: JsonP
 
 type Kind = "string" | "number" | "integer" | "boolean" | "object" | "enum" | "other";
 
-function kindOf(schema: Schema): Kind {
-  if (Array.isArray(schema["enum"])) return "enum";
+/** A schema derived from annotations names the type of the argument first, then those that are converted to it. */
+function kindOf(schema: Schema, derived: boolean): Kind {
+  if (Array.isArray(schema["enum"]) || schema["const"] !== undefined) return "enum";
   const type = Array.isArray(schema["type"]) ? schema["type"].filter((one) => one !== "null") : [schema["type"]];
   const [only] = type;
-  return type.length === 1 && typeof only === "string" && ["string", "number", "integer", "boolean", "object"].includes(only) ? (only as Kind) : "other";
+  return (derived || type.length === 1) && typeof only === "string" && ["string", "number", "integer", "boolean", "object"].includes(only) ? (only as Kind) : "other";
 }
 
 /** Resolve references within the schema, and remove the `null` alternative of optional fields. */
@@ -288,12 +310,17 @@ function boundsOf(schema: Schema): string {
   };
   bound("minimum", "at least");
   bound("maximum", "at most");
-  bound("pattern", "like");
+  if (kindOf(schema, true) === "string" && !exampleOf(schema)) bound("pattern", "like");
   bound("format", "format:");
+  if (exampleOf(schema)) hints.push(`such as ${exampleOf(schema)}`);
   return hints.join(", ");
 }
 
 const defaultWords = (schema: Schema) => (schema["default"] === undefined ? "" : `Default: ${stringify(schema["default"])}`);
+
+const exampleOf = (schema: Schema) => (Array.isArray(schema["examples"]) && schema["examples"].length ? wordsOf(schema["examples"][0]) : "");
+
+const wordsOf = (value: unknown) => (typeof value === "string" ? value : stringify(value));
 
 export const isTemplate = (value: unknown) => typeof value === "string" && /\{\{.*\}\}/.test(value);
 

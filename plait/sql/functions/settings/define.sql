@@ -5,11 +5,12 @@
 --   raises   PL012 for an invalid or unknown setting; PL015 with p_new, if a definition exists
 --   called   define_unknown, plait.store.definitions.define
 --
--- p_definitions is a JSON array of objects whose keys are columns of plait.definitions. `active`
--- and operators' overrides (plait.overrides) do not change. If the code gives no schema,
--- description, search keys or sensitive fields, the stored values are kept; [] removes search keys
--- and sensitive fields. With p_author, the settings become overrides by that person, so code that
--- is registered later does not revert them.
+-- p_definitions is a JSON array of objects whose keys are columns of plait.definitions. The code
+-- provides defaults: `active` and operators' overrides (plait.overrides) do not change, and neither
+-- do a description, search keys and sensitive fields that the code does not give ([] removes them).
+-- A schema that older code has given is removed when the code gives none. With p_author a person
+-- creates the definitions: the settings become overrides, and code that is registered later does
+-- not revert them.
 create or replace function plait.define(
   p_definitions json, p_new boolean default false, p_author text default null
 ) returns int
@@ -54,7 +55,9 @@ begin
     end if;
     if v_old.name is not null then
       r.active := v_old.active;
-      r.schema := coalesce(r.schema, v_old.schema);
+      if p_author is not null or not coalesce(v_old.coded ? 'schema', false) then
+        r.schema := coalesce(r.schema, v_old.schema);
+      end if;
       r.description := coalesce(nullif(r.description, ''), v_old.description);
       r.search_keys :=
         case when c ->> 'search_keys' is null then v_old.search_keys else r.search_keys end;
