@@ -30,7 +30,13 @@ SUBJECTS = {
     "foundation": "Clock and ids",
 }
 
-ELSEWHERE = {"after_restore": "doctor", "get_leader": "nodes", "list_workers": "nodes"}
+ELSEWHERE = {
+    "after_restore": "doctor",
+    "get_leader": "nodes",
+    "list_workers": "nodes",
+    "worker_history": "nodes",
+    "worker_jobs": "nodes",
+}
 """Functions that readers would look for under another subject than that of their folder."""
 
 TENANT = "Default: the login's tenant; without one, the setting `plait.tenant`; without that, the tenant `default`"
