@@ -22,20 +22,27 @@
 create or replace function plait.list_workers(
   p_since interval default '1 hour', p_state text default null, p_worker int default null
 ) returns setof plait.worker
-language plpgsql stable security definer set search_path = plait, pg_temp as $$
+language plpgsql stable security definer set search_path = plait, pg_temp set enable_seqscan = off
+as $$
+declare
+  v_since timestamptz := plait.now() - p_since;
+  v_ids   int[] := array[p_worker];
 begin
-  if p_state not in ('alive', 'stale', 'lost', 'gone') then
+  if p_state not in ('alive', 'stale', 'gone', 'lost') then
     raise exception 'a state must be alive, stale, lost or gone, got %', p_state
       using errcode = 'PL012';
   end if;
-  if p_worker is not null then
-    return query select w.* from plait.worker w where w.id = p_worker;
-    return;
+  if p_worker is null then
+    -- by two indexes, because most rows are of workers that ended long ago
+    v_ids := array(
+      select w.id from plait.workers w where w.state = 'alive'
+      union all
+      select w.id from plait.workers w where w.state <> 'alive' and w.ended_at > v_since);
   end if;
   return query
     select w.*
     from plait.worker w
-    where (w.state = 'alive' or w.state <> 'alive' and w.ended_at > plait.now() - p_since)
+    where w.id = any(v_ids)
       and (p_state is null
            or case p_state when 'alive' then w.state = 'alive' and not w.stale
                    when 'stale' then w.stale

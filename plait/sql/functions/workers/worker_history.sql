@@ -21,28 +21,40 @@ create or replace function plait.worker_history(
   p_state text default null, p_host text default null, p_before int default null,
   p_limit int default 50
 ) returns setof plait.worker
-language plpgsql stable security definer set search_path = plait, pg_temp as $$
-declare v_before record;
+language plpgsql stable security definer set search_path = plait, pg_temp set enable_seqscan = off
+as $$
+declare
+  v_at  timestamptz := 'infinity';
+  v_id  int := 2147483647;
+  v_ids int[];
 begin
-  if p_state not in ('lost', 'gone') then
+  if p_state not in ('gone', 'lost') then
     raise exception 'a state must be lost or gone, got %', p_state using errcode = 'PL012';
   end if;
-  -- A cursor whose row is deleted was the oldest row: then v_before is null, and nothing follows.
-  select w.ended_at, w.id into v_before from plait.workers w where w.id = p_before;
-  if p_state = 'lost' then
-    return query
-      select w.*
-      from plait.worker w
-      where w.state = 'lost' and (p_host is null or w.host = p_host)
-        and (p_before is null or (w.ended_at, w.id) < (v_before.ended_at, v_before.id))
-      order by w.ended_at desc, w.id desc limit plait._page_size(p_limit);
-  else
-    return query
-      select w.*
-      from plait.worker w
-      where w.state <> 'alive' and (p_state is null or w.state = p_state)
-        and (p_host is null or w.host = p_host)
-        and (p_before is null or (w.ended_at, w.id) < (v_before.ended_at, v_before.id))
-      order by w.ended_at desc, w.id desc limit plait._page_size(p_limit);
+  if p_before is not null then
+    select w.ended_at, w.id into v_at, v_id from plait.workers w where w.id = p_before;
+    if v_at is null then
+      return;  -- its row is deleted, so all older ones are deleted too
+    end if;
   end if;
+  if p_state = 'lost' then
+    v_ids := array(
+      select w.id
+      from plait.workers w
+      where w.state = 'lost' and (w.ended_at, w.id) < (v_at, v_id)
+        and (p_host is null or w.host = p_host)
+      order by w.ended_at desc, w.id desc limit plait._page_size(p_limit));
+  else
+    v_ids := array(
+      select w.id
+      from plait.workers w
+      where w.state <> 'alive' and (w.ended_at, w.id) < (v_at, v_id)
+        and (p_state is null or w.state = p_state) and (p_host is null or w.host = p_host)
+      order by w.ended_at desc, w.id desc limit plait._page_size(p_limit));
+  end if;
+  return query
+    select w.*
+    from plait.worker w
+    where w.id = any(v_ids)
+    order by w.ended_at desc, w.id desc;
 end $$;
