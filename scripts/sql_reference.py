@@ -30,8 +30,14 @@ SUBJECTS = {
     "foundation": "Clock and ids",
 }
 
-ELSEWHERE = {"after_restore": "doctor", "get_leader": "nodes", "list_workers": "nodes"}
-"""Functions that are listed under another subject than their folder's."""
+ELSEWHERE = {
+    "after_restore": "doctor",
+    "get_leader": "nodes",
+    "list_workers": "nodes",
+    "worker_history": "nodes",
+    "worker_jobs": "nodes",
+}
+"""Functions that readers would look for under another subject than that of their folder."""
 
 TENANT = "Default: the login's tenant, otherwise the tenant in the setting `plait.tenant`, otherwise `default`"
 ARGUMENTS = {

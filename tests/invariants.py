@@ -34,9 +34,9 @@ INVARIANTS: Final = {
         join plait.attempts b on b.job_id = a.job_id and b.attempt > a.attempt
         where a.final = 'succeeded'""",
     "a live job has an attempt left": "select job_id from plait.live where failed_attempts >= max_attempts",
-    "a running job's worker is alive, or lost and not yet cleared": """
+    "a running job's worker is alive, or has ended and is not yet cleared": """
         select l.job_id from plait.live l left join plait.workers w on w.id = l.worker
-        where l.state = 'running' and coalesce(w.state, 'gone') = 'gone'""",
+        where l.state = 'running' and not coalesce(w.state = 'alive' or w.clearing, false)""",
     "a worker runs suspects of one group only": """
         select min(job_id::text)::uuid from plait.live where state = 'running' and lane like 'suspect%'
         group by worker having count(distinct coalesce(suspect_group, 0)) > 1""",

@@ -101,6 +101,8 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "POST /queues/{name}/pause": SUPER_ADMIN,
     "POST /queues/{name}/resume": SUPER_ADMIN,
     "GET /workers": SUPER_ADMIN,
+    "GET /workers/history": SUPER_ADMIN,
+    "GET /workers/{worker_id}": SUPER_ADMIN,
     "GET /cluster": SUPER_ADMIN,
     "GET /tenants": SUPER_ADMIN,
     "GET /tenants/load": SUPER_ADMIN,

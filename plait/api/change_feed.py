@@ -155,13 +155,15 @@ class Watch:
         return True
 
     async def _installation(self, *, workers: bool) -> dict[tuple[str, str], str]:
-        """The settings of queues and, for super-admins, the state of workers: whether each is alive, whether its heartbeat is overdue, and whether
-        its event loop is blocked."""
+        """The settings of queues and, for super-admins, the state of workers: whether each is alive, whether its heartbeat is overdue, whether
+        its event loop is blocked, and whether the jobs of an ended one are still being moved."""
         found: dict[tuple[str, str], str] = {}
         for worker in await self._store.workers.list_workers() if workers else ():
             shown = {"worker_id": worker.id, "state": worker.state, "stale": worker.stale, "hostname": worker.host}
             if worker.blocked_since is not None:
                 shown["blocked"] = True
+            if worker.clearing:
+                shown["clearing"] = True
             found["worker", str(worker.id)] = msgspec.json.encode(shown).decode()
         for queue in await self._store.queues.list_settings():
             found["queue", queue.name] = msgspec.json.encode(queue).decode()

@@ -286,7 +286,8 @@ async def _final(request: Request, row: JobRow, most: float) -> None:
 async def _lease(ask: Asking, row: JobRow) -> datetime | None:
     if row.worker is None:
         return None
-    return next((one.expires_at for one in await ask.store.workers.list_workers() if one.id == row.worker), None)
+    worker = await ask.store.workers.get_worker(row.worker)
+    return None if worker is None else worker.expires_at
 
 
 async def _parent(ask: Asking, parent_id: UUID | None) -> dict[str, Any] | None:

@@ -61,7 +61,14 @@ WORKER: Final = {
     "blocked_job_id": "blocked_job",
     "last_seen_at": "seen_at",
     "lease_expires_at": "expires_at",
+    "lease_expired": "expired",
+    "held_count": "held",
+    "requeued_count": "requeued",
+    "dead_lettered_count": "dead_lettered",
+    "canceled_count": "canceled",
+    "released_count": "released",
 }
+WORKER_JOB: Final = {"definition_key": "definition"}
 NODE: Final = {"running_count": "running", "open_count": "open", "last_seen_at": "seen_at"}
 ENDPOINT: Final = {"is_enabled": "enabled"}
 CONNECTOR: Final = {"connector": "type"}
@@ -80,6 +87,7 @@ TABLES: Final[Mapping[str, Mapping[str, str]]] = {
     "summary": SUMMARY,
     "tenant load": TENANT_LOAD,
     "worker": WORKER,
+    "last job of a worker": WORKER_JOB,
     "node": NODE,
     "webhook endpoint": ENDPOINT,
     "connector": CONNECTOR,

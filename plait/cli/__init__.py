@@ -63,7 +63,6 @@ for module in (
     doctor,
     top,
     bench,
-    workers,
     nodes,
     commands,
 ):
@@ -71,7 +70,7 @@ for module in (
 workflows.register(jobs.group)
 job_failures.register(jobs.group)
 trigger_firings.register(triggers.group)
-for group in (jobs, queues, tenants, definitions, triggers, events, keys, endpoints, connectors):
+for group in (jobs, queues, workers, tenants, definitions, triggers, events, keys, endpoints, connectors):
     app.add_typer(group.group)
 
 

@@ -188,10 +188,13 @@ def _keys() -> "Iterator[asyncio.Queue[str]]":
         termios.tcsetattr(number, termios.TCSADRAIN, before)
 
 
+_WORDS: Final = {"lost": "lost in the last hour"}
+
+
 def _summary(look: Look) -> list[str]:
     reading, rates = look.reading, look.rates
     total = {state: sum(n for (_, status), n in reading.queue_jobs.items() if status == state) for state in STATES}
-    workers = ", ".join(f"{n:.0f} {state}" for state, n in sorted(reading.workers.items())) or "none"
+    workers = ", ".join(f"{n:.0f} {_WORDS.get(state, state)}" for state, n in sorted(reading.workers.items())) or "none"
     leader = f"term {reading.single.get('leader_term', 0):.0f}" if reading.single.get("leader_present") else "NONE"
     happened = (
         "  ".join(

@@ -7,6 +7,7 @@ REMEDIES: Final[dict[str, str | None]] = {
     "retrying": "fix the cause of the failure; the next attempt starts automatically",
     "no_leader": "start a worker, or `plait leader`",
     "running": None,
+    "lease_expired": "wait: the leader requeues the job; if there is no leader, start a worker or `plait leader`",
     "cancel_requested": "wait until its handler stops; after a grace period the leader cancels the job",
     "waiting": "wait for its children, send the signal, or cancel the job",
     "tenant_paused": "resume the tenant",

@@ -86,9 +86,9 @@ grant execute on function plait.has_pending_children, plait.has_failed_siblings
 grant execute on function
   plait.define, plait.define_unknown, plait.set_definition, plait.clear_overrides,
   plait.list_overrides, plait.set_queue, plait.await_claims, plait.set_tenant, plait.bind_login,
-  plait.list_queues, plait.list_workers, plait.list_tenants, plait.tenant_load,
-  plait.list_retention, plait.list_definitions, plait.findings, plait.examine, plait.claim_plan,
-  plait.after_restore,
+  plait.list_queues, plait.list_workers, plait.worker_history, plait.worker_jobs,
+  plait.list_tenants, plait.tenant_load, plait.list_retention, plait.list_definitions,
+  plait.findings, plait.examine, plait.claim_plan, plait.after_restore,
   plait.create_key, plait.list_keys, plait.list_key_descendants, plait.revoke_key,
   plait.authenticate, plait.open_session, plait.use_login_link, plait.close_session,
   plait.open_embed, plait.enter_embed, plait.authenticate_embed, plait.authenticate_stream,

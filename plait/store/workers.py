@@ -7,7 +7,6 @@ the columns that it needs.
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -15,8 +14,10 @@ import asyncpg
 import msgspec
 
 from plait.model.states import AttemptOutcome
+from plait.model.worker_states import EndState, WorkerFilter
 from plait.store.database import UNREACHABLE, Database, say_goodbye, translate
 from plait.store.named_arguments import named
+from plait.store.worker_rows import LastJob, WorkerRow
 
 CAREFUL_S: Final = 1.0
 """For this long after a lock timeout, batches skip outcomes whose rows are locked."""
@@ -103,35 +104,6 @@ class Beat:
     released: int
     gone: list[UUID]
     """Jobs whose lease is lost: their handlers must stop."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerRow:
-    id: int
-    state: str
-    host: str
-    pid: int
-    version: str
-    queues: list[str]
-    definitions: list[str]
-    running: int
-    prefetched: int
-    """Jobs that the worker had claimed but not started at its last heartbeat."""
-    metadata: str
-    started_at: datetime
-    seen_at: datetime
-    expires_at: datetime
-    seen_s: float
-    stale: bool
-    node: str | None
-    """The machine that the worker runs on."""
-    draining: bool
-    leads: bool
-    blocked_since: datetime | None
-    """Set while a handler blocks the worker's event loop."""
-    blocked_s: float | None
-    blocked_job: UUID | None
-    """The job that blocks the event loop; None if unknown."""
 
 
 class Workers:
@@ -255,11 +227,29 @@ class Workers:
         key_id: UUID | None = await self._db.fetchval("select plait.worker_key($1)", worker)
         return key_id
 
-    async def leave(self, worker: int) -> int:
-        return int(await self._db.fetchval("select plait.leave($1)", worker))
+    async def leave(self, worker: int, *, released: int = 0) -> int:
+        """`released`: how many jobs the worker has released itself while it shut down."""
+        return int(await self._db.fetchval("select plait.leave($1, $2)", worker, released))
 
-    async def list_workers(self) -> list[WorkerRow]:
-        return [WorkerRow(**row) for row in await self._db.fetch("select * from plait.list_workers()")]
+    async def list_workers(self, *, state: WorkerFilter | None = None) -> list[WorkerRow]:
+        """Workers that are alive, and those that were lost or left within the last hour."""
+        rows = await self._db.fetch("select * from plait.list_workers(p_state => $1)", state)
+        return [WorkerRow(**row) for row in rows]
+
+    async def get_worker(self, worker: int) -> WorkerRow | None:
+        rows = await self._db.fetch("select * from plait.list_workers(p_worker => $1)", worker)
+        return WorkerRow(**rows[0]) if rows else None
+
+    async def history(
+        self, *, state: EndState | None = None, host: str | None = None, before: int | None = None, limit: int = 50
+    ) -> list[WorkerRow]:
+        """Workers that were lost or left, the last first."""
+        rows = await self._db.fetch("select * from plait.worker_history($1, $2, $3, $4)", state, host, before, limit)
+        return [WorkerRow(**row) for row in rows]
+
+    async def last_jobs(self, worker: int) -> list[LastJob]:
+        """Jobs that were assigned to a worker when it was lost or left, at most 100."""
+        return [LastJob(**row) for row in await self._db.fetch("select * from plait.worker_jobs($1)", worker)]
 
 
 class CycleConnection:

@@ -57,7 +57,7 @@ WORKERS: Final = Metric(
     "plait_workers",
     "gauge",
     "installation",
-    "Workers: alive, blocked (a handler blocks the event loop), stale (no heartbeat for half a lease) or lost.",
+    "Workers: alive, blocked (a handler blocks the event loop), stale (no heartbeat for half a lease) or lost (within the last hour).",
     ("state",),
 )
 PREFETCHED: Final = Metric(

@@ -92,6 +92,7 @@ class Worker:
         )
         tracer = tracing.tracer()
         self._definitions = app.definitions if tracer is None else traced(app.definitions, tracer)
+        self._released_late = 0
         self._cached = CachedHandlers.of(app.settings, free_slot=lambda run: self._end(run, None))
         self._schemas = Schemas(app.definitions)
         at_once = processes or os.cpu_count() or 1
@@ -205,7 +206,9 @@ class Worker:
                 if stop.requested:
                     await briefly(self._registration.settle_late(store), LEAVE_S)
                 return stop.requested
-            await briefly(store.workers.leave(worker), FLUSH_S)  # otherwise the lease expires
+            await briefly(
+                store.workers.leave(worker, released=released + self._released_late), FLUSH_S
+            )  # otherwise the lease expires
             log.info("worker stopped", worker_id=worker, released=released)
             return True
         finally:
@@ -226,7 +229,7 @@ class Worker:
 
     async def _drain(self, stop: Stop) -> int:
         """Graceful shutdown: release jobs that have not started, and let the others finish. Returns how many jobs it has released."""
-        self._pump.claiming = False
+        self._pump.claiming, self._released_late = False, 0
         waiting = self._slots.give_back()
         self._give_back(waiting)
         if self.id is not None:
@@ -246,6 +249,7 @@ class Worker:
         if self._pump.claiming:
             self._slots.add(runs, wanted)
             return
+        self._released_late += len(runs)
         self._give_back(runs)  # claimed while the stop was requested
 
     def _give_back(self, runs: Iterable[Run]) -> None:

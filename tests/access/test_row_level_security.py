@@ -27,6 +27,7 @@ WITHOUT_TENANT = {
     "queues": "queues belong to the installation",
     "sessions": "sessions of browsers; nobody reads it, and a key has the tenant",
     "workers": "workers serve every tenant",
+    "worker": "a view of workers",
 }
 """Tables that hold nothing of one tenant. A new table is either here, with a reason, or has a tenant_id."""
 

@@ -37,7 +37,7 @@ update plait.queues set updated_at = updated_at;
 alter table plait.live set (fillfactor = 40);
 alter index plait.live_pkey set (fillfactor = 40);
 drop index plait.workers_lost;
-create index workers_lost on plait.workers (id) where state = 'lost';
+create index workers_lost on plait.workers (ended_at, id) where state = 'lost';
 create or replace trigger guard {guard};
 {table}
 insert into plait.next_notes (tenant_id, job_id) select tenant_id, job_id from plait.live;

@@ -78,6 +78,9 @@ async def test_nothing_of_the_server_before_goes_on(
         assert [(a.status, a.reason) for a in await harness.attempts(job)] == [("released", "restored")]
         assert await harness.sql("select failed_attempts from plait.live where job_id = $1", job) == 0
         assert await harness.sql("select state from plait.nodes") == "left"
+        row = await harness.store.workers.get_worker(early.id)
+        assert row is not None
+        assert (row.state, row.end_reason, row.released, row.canceled) == ("gone", "restored", 1, 1)
 
         new = await harness.worker()
         assert new.id > late.id > early.id

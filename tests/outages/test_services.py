@@ -169,7 +169,7 @@ async def test_a_worker_that_was_declared_lost_when_a_reply_was_lost_registers_a
     async with service(real_clock_database.url, "worker", log=tmp_path / "log", HEARTBEAT="15") as worker:
         await worker.logged("worker started")
         async with admin.transaction():
-            await admin.execute("update plait.workers set state = 'lost'")
+            await admin.execute("update plait.workers set state = 'lost', ended_at = plait.now(), clearing = true")
             await end_sessions(admin, "%plait.cycle%")
         await worker.logged("worker started", times=2)
         handle = await service_main.wait_for.enqueue(str(tmp_path))

@@ -10,7 +10,7 @@ from .hostile_texts import EVERYTHING, RAN
 
 
 def _row(page: Page, worker: int) -> Locator:
-    return page.get_by_role("table", name="Workers").locator(f"[data-key='{worker}']")
+    return page.get_by_role("table", name="Workers", exact=True).locator(f"[data-key='{worker}']")
 
 
 async def _register(harness: Harness, host: str = "here", **more: object) -> int:
@@ -103,3 +103,55 @@ async def test_what_a_worker_says_of_itself_is_text(harness: Harness, visit: Vis
     page = await visit("super-admin", f"/workers?worker={worker}")
     await expect(page.get_by_role("heading", name=f"Worker {worker}")).to_be_visible()
     assert not await page.evaluate(RAN)
+
+
+async def test_a_lost_worker_stays_visible_apart_from_those_that_are_alive(harness: Harness, visit: Visitor) -> None:
+    await harness.enqueue_many("add", 2)
+    worker = await harness.worker()
+    await _register(harness)
+    await worker.claim(2)
+    page = await visit("super-admin", "/workers")
+    await expect(_row(page, worker.id)).to_contain_text("alive")
+    await expect(page.get_by_role("table", name="Lost workers")).to_have_count(0)
+    await harness.lose(worker)
+    await harness.rescue()
+    lost = page.get_by_role("table", name="Lost workers").locator(f"[data-key='{worker.id}']")
+    await expect(lost).to_contain_text("lease expired")
+    await expect(lost).to_contain_text("2 held: 2 requeued")
+    await expect(page.get_by_role("heading", name="Lost workers (1 in the last hour)")).to_be_visible()
+    await expect(_row(page, worker.id)).to_have_count(0)
+
+
+async def test_a_worker_whose_lease_expired_does_not_count_as_alive(harness: Harness, visit: Visitor) -> None:
+    worker = await harness.worker()
+    page = await visit("super-admin", "/workers")
+    await expect(page.get_by_role("heading", name=re.compile(r"^Workers \(\d+ alive\)$"))).to_be_visible()
+    await harness.expire(worker)
+    await expect(page.get_by_role("heading", name=re.compile(r"^Workers \(\d+ alive, 1 stale\)$"))).to_be_visible()
+    await expect(_row(page, worker.id)).to_contain_text("expired")
+
+
+async def test_the_history_shows_how_workers_ended_and_leads_to_their_last_jobs(
+    harness: Harness, visit: Visitor
+) -> None:
+    job = await harness.enqueue("add")
+    lost, gone = await harness.worker(build="b7"), await harness.worker()
+    await lost.claim_one()
+    await harness.lose(lost)
+    await harness.rescue()
+    await gone.leave()
+    page = await visit("super-admin", "/workers")
+    await page.get_by_role("link", name="Worker history").click()
+    await expect(page).to_have_url(f"{visit.site}/workers/history")
+    rows = page.get_by_role("table", name="Worker history")
+    await expect(rows.locator(f"[data-key='{gone.id}']")).to_contain_text("graceful shutdown")
+    await expect(rows.locator(f"[data-key='{lost.id}']")).to_contain_text("1 held: 1 requeued")
+    await expect(rows.locator(f"[data-key='{lost.id}']")).to_contain_text("b7")
+    await page.get_by_role("combobox").last.fill("state:lost")
+    await page.keyboard.press("Enter")
+    await expect(rows.locator(f"[data-key='{gone.id}']")).to_have_count(0)
+    await expect(page).to_have_url(re.compile("state=lost"))
+    await rows.locator(f"[data-key='{lost.id}']").click()
+    await expect(page.get_by_role("heading", name=f"Worker {lost.id}")).to_be_visible()
+    await page.locator(".now.ended").get_by_role("link", name="add").click()
+    await expect(page).to_have_url(f"{visit.site}/jobs/{job}")

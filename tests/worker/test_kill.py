@@ -7,6 +7,7 @@ import time
 import pytest
 
 from plait import Handle, JobCanceled, JobDeadLettered, Plait, Status
+from plait.model.worker_states import EndState
 from plait.testing import TestDatabase
 from tests.waiting import eventually
 from tests.worker import worker_main
@@ -132,6 +133,32 @@ async def test_a_poison_job_is_buried_and_its_neighbours_are_not(
     assert {a.status for a in attempts} == {"lost"}
     # 2 losses make it one of at most 21 suspects, up to 5 losses isolate it, and 3 more make it a dead letter.
     assert 2 + 3 <= len(attempts) <= 2 + 5 + 3
+    await client.close()
+
+
+async def test_a_killed_worker_stays_lost_with_the_number_of_jobs_that_were_requeued(
+    client: Plait, real_clock_database: TestDatabase
+) -> None:
+    store = await client.store()
+    async with worker_process(real_clock_database.url) as first:
+        handles = await worker_main.work.enqueue_many([600.0] * 5)
+        await running_jobs(client, 5)
+        first.send_signal(signal.SIGKILL)
+        await first.wait()
+    async with worker_process(real_clock_database.url, grace=0.2) as second:
+
+        async def cleared() -> bool:
+            return any(not row.clearing for row in await store.workers.history(state=EndState.LOST))
+
+        await eventually(cleared, what="the rescue of the killed worker's jobs")
+        await running_jobs(client, 5)
+        second.send_signal(signal.SIGTERM)
+        assert await second.wait() == 143
+    gone, lost = await store.workers.history()
+    assert (lost.state, lost.pid, lost.end_reason) == ("lost", first.pid, "lease_expired")
+    assert (lost.held, lost.requeued, lost.dead_lettered) == (5, 5, 0)
+    assert {job.job_id for job in await store.workers.last_jobs(lost.id)} == {handle.id for handle in handles}
+    assert (gone.state, gone.pid, gone.end_reason, gone.released) == ("gone", second.pid, "left", 5)
     await client.close()
 
 

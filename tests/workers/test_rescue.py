@@ -28,7 +28,7 @@ async def test_a_worker_that_does_not_answer_is_lost_and_its_jobs_come_back(harn
     [attempt] = await harness.attempts(job)
     assert (attempt.status, attempt.reason, attempt.worker) == ("lost", "worker_lost", worker.id)
     assert attempt.progress == '{"done": 1}'
-    assert {w.id: w.state for w in await harness.store.workers.list_workers()} == {worker.id: "gone"}
+    assert {w.id: w.state for w in await harness.store.workers.list_workers()} == {worker.id: "lost"}
 
 
 async def test_a_crashed_attempt_leaves_a_row_with_its_own_times(harness: Harness) -> None:

@@ -49,6 +49,7 @@ const routeTree = root.addChildren([
     page("/definitions/$definitionKey", () => import("./pages/definition")),
     page("/queues", () => import("./pages/queues")),
     page("/workers", () => import("./pages/workers")),
+    page("/workers/history", () => import("./pages/worker-history")),
     page("/dead-letters", () => import("./pages/dead-letters")),
     page("/errors/$definitionKey/$fingerprint", () => import("./pages/error")),
     page("/tenants", () => import("./pages/tenants")),

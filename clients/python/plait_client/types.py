@@ -96,6 +96,8 @@ Route = Literal[
     "POST /worker/jobs/{job_id}/skip",
     "POST /worker/leave",
     "GET /workers",
+    "GET /workers/history",
+    "GET /workers/{worker_id}",
 ]
 
 
@@ -321,6 +323,9 @@ class Embed(TypedDict):
 
 class Emitted(TypedDict):
     ids: list[str]
+
+
+EndState = Literal["lost", "gone"]
 
 
 class Endpoint(TypedDict):
@@ -690,6 +695,13 @@ class Kind(TypedDict):
     timeout_seconds: float
     search_keys: list[str] | None
     sensitive: list[str] | None
+
+
+class LastJob(TypedDict):
+    job_id: str
+    tenant_id: str | None
+    definition_key: str | None
+    status: Status | None
 
 
 class Latency(TypedDict):
@@ -1320,9 +1332,11 @@ class Worker(TypedDict):
     worker_id: int
     state: str
     stale: bool
+    lease_expired: bool
     hostname: str
     pid: int
     version: str
+    build: str | None
     queues: list[str]
     definitions: list[str]
     running_count: int
@@ -1336,12 +1350,56 @@ class Worker(TypedDict):
     leads: bool
     blocked_since: str | None
     blocked_job_id: str | None
+    ended_at: str | None
+    end_reason: str | None
+    clearing: bool
+    held_count: int
+    requeued_count: int
+    dead_lettered_count: int
+    canceled_count: int
+    released_count: int
+
+
+WorkerFilter = Literal["alive", "stale", "lost", "gone"]
 
 
 class WorkerHeartbeat(TypedDict):
     worker: int
     running: NotRequired[int]
     held: NotRequired[list[Held] | None]
+
+
+class WorkerPage(TypedDict):
+    worker_id: int
+    state: str
+    stale: bool
+    lease_expired: bool
+    hostname: str
+    pid: int
+    version: str
+    build: str | None
+    queues: list[str]
+    definitions: list[str]
+    running_count: int
+    prefetched_count: int
+    metadata: Any
+    started_at: str
+    last_seen_at: str
+    lease_expires_at: str
+    node: str | None
+    draining: bool
+    leads: bool
+    blocked_since: str | None
+    blocked_job_id: str | None
+    ended_at: str | None
+    end_reason: str | None
+    clearing: bool
+    held_count: int
+    requeued_count: int
+    dead_lettered_count: int
+    canceled_count: int
+    released_count: int
+    last_jobs: list[LastJob]
 
 
 class QueuesSettings(TypedDict):

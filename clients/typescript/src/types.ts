@@ -267,6 +267,9 @@ export interface Emitted {
   ids: string[];
 }
 
+/** The two final states: its lease expired, or it left. */
+export type EndState = "lost" | "gone";
+
 export interface Endpoint {
   id: string;
   tenant_id: string;
@@ -704,7 +707,16 @@ export interface Kind {
   sensitive: string[] | null;
 }
 
-/** Wait and run times, in seconds, of a sample of the jobs enqueued in one interval. */
+export interface LastJob {
+  job_id: string;
+  tenant_id: string | null;
+  /** Null if the job is deleted. */
+  definition_key: string | null;
+  /** Its status now; null if the job is deleted. */
+  status: Status | null;
+}
+
+/** How long jobs enqueued in one interval waited and ran, in seconds, from a sample. */
 export interface Latency {
   /** Start of the interval. */
   at: string;
@@ -1411,12 +1423,17 @@ export interface Ways {
 
 export interface Worker {
   worker_id: number;
+  /** alive, lost (its lease expired) or gone (it left). lost and gone are final. */
   state: string;
-  /** Whether the worker's heartbeat is overdue. */
+  /** Whether it is alive, but its heartbeat is overdue by half a lease. */
   stale: boolean;
+  /** Whether its lease has expired and the leader has not declared it lost yet. It serves no queue. */
+  lease_expired: boolean;
   hostname: string;
   pid: number;
   version: string;
+  /** The build of its code; null if it has none. */
+  build: string | null;
   queues: string[];
   definitions: string[];
   running_count: number;
@@ -1432,11 +1449,30 @@ export interface Worker {
   draining: boolean;
   /** Whether the worker's process is the leader. */
   leads: boolean;
-  /** When a handler began to block the event loop; null if it is not blocked. */
+  /** When a handler began to block its event loop, for a lost worker as of its last heartbeat; null if the event loop is not blocked. */
   blocked_since: string | null;
   /** The job that blocks the event loop; null if unknown. */
   blocked_job_id: string | null;
+  /** When it was declared lost, or left; null while it is alive. */
+  ended_at: string | null;
+  /** lease_expired or blocked_loop (its event loop was blocked at its last heartbeat) if it is lost; left or restored (by `plait after-restore`) if it is gone. */
+  end_reason: string | null;
+  /** Whether it has ended and some of its jobs are not moved yet. */
+  clearing: boolean;
+  /** Jobs that were assigned to it when it ended. */
+  held_count: number;
+  /** Jobs that rescue requeued after it ended. */
+  requeued_count: number;
+  /** Poison jobs that rescue dead-lettered after it was lost. */
+  dead_lettered_count: number;
+  /** Jobs with a requested cancellation that were canceled when it ended. */
+  canceled_count: number;
+  /** Jobs that it released while it shut down. */
+  released_count: number;
 }
+
+/** The workers of a list. A stale worker is alive, but its heartbeat is overdue; `alive` leaves stale workers out. */
+export type WorkerFilter = "alive" | "stale" | "lost" | "gone";
 
 export interface WorkerHeartbeat {
   worker: number;
@@ -1444,6 +1480,58 @@ export interface WorkerHeartbeat {
   running?: number;
   /** All jobs that the worker runs. Its other jobs are released, because the response to their claim was lost. */
   held?: Held[] | null;
+}
+
+export interface WorkerPage {
+  worker_id: number;
+  /** alive, lost (its lease expired) or gone (it left). lost and gone are final. */
+  state: string;
+  /** Whether it is alive, but its heartbeat is overdue by half a lease. */
+  stale: boolean;
+  /** Whether its lease has expired and the leader has not declared it lost yet. It serves no queue. */
+  lease_expired: boolean;
+  hostname: string;
+  pid: number;
+  version: string;
+  /** The build of its code; null if it has none. */
+  build: string | null;
+  queues: string[];
+  definitions: string[];
+  running_count: number;
+  /** Jobs that were claimed but had not started at its last heartbeat. */
+  prefetched_count: number;
+  metadata: unknown;
+  started_at: string;
+  last_seen_at: string;
+  lease_expires_at: string;
+  /** Its node. */
+  node: string | null;
+  /** Whether it is shutting down gracefully: it finishes its running jobs. */
+  draining: boolean;
+  /** Whether its process is the leader. */
+  leads: boolean;
+  /** When a handler began to block its event loop, for a lost worker as of its last heartbeat; null if the event loop is not blocked. */
+  blocked_since: string | null;
+  /** The job that blocks it; null if unknown. */
+  blocked_job_id: string | null;
+  /** When it was declared lost, or left; null while it is alive. */
+  ended_at: string | null;
+  /** lease_expired or blocked_loop (its event loop was blocked at its last heartbeat) if it is lost; left or restored (by `plait after-restore`) if it is gone. */
+  end_reason: string | null;
+  /** Whether it has ended and some of its jobs are not moved yet. */
+  clearing: boolean;
+  /** Jobs that were assigned to it when it ended. */
+  held_count: number;
+  /** Jobs that rescue requeued after it ended. */
+  requeued_count: number;
+  /** Poison jobs that rescue dead-lettered after it was lost. */
+  dead_lettered_count: number;
+  /** Jobs with a requested cancellation that were canceled when it ended. */
+  canceled_count: number;
+  /** Jobs that it released while it shut down. */
+  released_count: number;
+  /** Jobs that were assigned to it when it ended, at most 100; `held_count` is the number of all of them. */
+  last_jobs: LastJob[];
 }
 
 export interface QueuesSettings {
@@ -1583,5 +1671,7 @@ export interface Routes {
   "POST /worker/jobs/{job_id}/release": { path: { job_id: string }; query: { tenant?: string | null }; body: Release; answer: Settled };
   "POST /worker/jobs/{job_id}/skip": { path: { job_id: string }; query: { tenant?: string | null }; body: SkipIt; answer: Settled };
   "POST /worker/leave": { path: {}; query: { tenant?: string | null }; body: Leave; answer: undefined };
-  "GET /workers": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfWorker };
+  "GET /workers": { path: {}; query: { state?: WorkerFilter | null; tenant?: string | null }; body: undefined; answer: PageOfWorker };
+  "GET /workers/history": { path: {}; query: { state?: EndState | null; host?: string | null; cursor?: number | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfWorker };
+  "GET /workers/{worker_id}": { path: { worker_id: number }; query: { tenant?: string | null }; body: undefined; answer: WorkerPage };
 }

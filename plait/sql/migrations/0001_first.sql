@@ -379,11 +379,24 @@ create table plait.workers (
   blocked_job uuid,
   suspects    integer not null default 0,
   prefetched  integer not null default 0,
-  build       text collate "C" constraint workers_build check (build ~ '^[A-Za-z0-9_.:+-]{1,100}$')
+  build       text collate "C" constraint workers_build check (build ~ '^[A-Za-z0-9_.:+-]{1,100}$'),
+  ended_at    timestamptz,
+  end_reason  text constraint workers_end_reason
+    check (end_reason in ('lease_expired', 'blocked_loop', 'left', 'restored')),
+  clearing    boolean not null default false,
+  held        integer not null default 0,
+  last_jobs   uuid[] not null default '{}',
+  requeued    integer not null default 0,
+  dead_lettered integer not null default 0,
+  canceled    integer not null default 0,
+  released    integer not null default 0,
+  constraint workers_ended check ((state = 'alive') = (ended_at is null))
 ) with (fillfactor = 50);
 create index workers_asleep on plait.workers (id) where asleep;
 create index workers_expiry on plait.workers (expires_at) where state = 'alive';
-create index workers_lost on plait.workers (id) where state = 'lost';
+create index workers_clearing on plait.workers (id) where clearing;
+create index workers_ended on plait.workers (ended_at, id) where state <> 'alive';
+create index workers_lost on plait.workers (ended_at, id) where state = 'lost';
 create index workers_node on plait.workers (node) where state = 'alive';
 create index workers_builds on plait.workers (build) where build is not null;
 create table plait.nodes (
@@ -735,6 +748,32 @@ left join lateral (
   having l.job_id is null and a.attempt > 1) u on true
 left join plait.running_state r
   on r.job_id = j.id and l.state = 'running' and r.attempt = l.attempt;
+create view plait.worker with (security_invoker = true) as
+select w.id, w.state, w.host, w.pid, w.version, w.queues, w.definitions,
+       case when w.state = 'alive' then w.running else 0 end as running,
+       case when w.state = 'alive' then w.prefetched else 0 end as prefetched,
+       w.metadata::text as metadata, w.started_at, w.seen_at, w.expires_at,
+       greatest(0, extract(epoch from plait.now() - w.seen_at))::float8 as seen_s,
+       w.state = 'alive'
+         and (w.seen_at < plait.now() - make_interval(secs => w.lease_s / 2)
+              or w.expires_at <= plait.now()) as stale,
+       w.node, w.draining,
+       coalesce(w.state = 'alive'
+                  and w.holder = (select l.holder
+                                  from plait.leader l
+                                  where l.name = 'main' and l.expires_at > plait.now()),
+                false) as leads,
+       b.since as blocked_since,
+       case when b.since is not null then
+              greatest(0, extract(epoch from coalesce(w.ended_at, plait.now()) - b.since))::float8
+            end as blocked_s,
+       b.job as blocked_job, w.build,
+       w.state = 'alive' and w.expires_at <= plait.now() as expired,
+       w.ended_at, w.end_reason, w.clearing, w.held, w.requeued, w.dead_lettered, w.canceled,
+       w.released
+from plait.workers w
+left join lateral (
+  select w.blocked_since as since, w.blocked_job as job where w.state <> 'gone') b on true;
 create table plait.triggers (
   id              uuid primary key,
   tenant_id       uuid not null references plait.tenants (id),

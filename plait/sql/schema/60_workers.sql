@@ -13,7 +13,7 @@ create table plait.workers (
   started_at  timestamptz not null default plait.now(),
   seen_at     timestamptz not null default plait.now(),
   expires_at  timestamptz not null,
-  -- lost: its lease expired, and its jobs are not requeued yet
+  -- lost and gone are final. lost: its lease expired. gone: it left, or after_restore ended it
   state       text not null default 'alive' check (state in ('alive', 'lost', 'gone')),
   asleep      boolean not null default false,                     -- an enqueue must notify it
   running     integer not null default 0,
@@ -34,12 +34,29 @@ create table plait.workers (
   -- number of jobs that it has claimed but not started, as of its last heartbeat
   prefetched  integer not null default 0,
   -- the build of its code: durable jobs that start here continue on workers of this build
-  build       text collate "C" constraint workers_build check (build ~ '^[A-Za-z0-9_.:+-]{1,100}$')
+  build       text collate "C" constraint workers_build check (build ~ '^[A-Za-z0-9_.:+-]{1,100}$'),
+  ended_at    timestamptz,                                        -- when it was lost, or left
+  end_reason  text constraint workers_end_reason
+    check (end_reason in ('lease_expired', 'blocked_loop', 'left', 'restored')),
+  -- true: it has ended, and rescue has not moved all its running jobs yet
+  clearing    boolean not null default false,
+  -- how many jobs were assigned to it when it ended, with the ids of at most 100 of them
+  held        integer not null default 0,
+  last_jobs   uuid[] not null default '{}',
+  -- how its jobs were moved when it ended: requeued and dead_lettered by rescue, released by itself
+  requeued    integer not null default 0,
+  dead_lettered integer not null default 0,
+  canceled    integer not null default 0,
+  released    integer not null default 0,
+  constraint workers_ended check ((state = 'alive') = (ended_at is null))
 ) with (fillfactor = 50);
 
 create index workers_asleep on plait.workers (id) where asleep;
 create index workers_expiry on plait.workers (expires_at) where state = 'alive';
-create index workers_lost on plait.workers (id) where state = 'lost';
+create index workers_clearing on plait.workers (id) where clearing;
+-- ended workers, newest first: history and retention
+create index workers_ended on plait.workers (ended_at, id) where state <> 'alive';
+create index workers_lost on plait.workers (ended_at, id) where state = 'lost';
 create index workers_node on plait.workers (node) where state = 'alive';
 create index workers_builds on plait.workers (build) where build is not null;
 

@@ -57,3 +57,33 @@ left join lateral (
   having l.job_id is null and a.attempt > 1) u on true
 left join plait.running_state r
   on r.job_id = j.id and l.state = 'running' and r.attempt = l.attempt;
+
+-- A worker as readers see it. list_workers and worker_history return its rows.
+--   stale     its heartbeat is overdue by half a lease, or its lease has expired
+--   expired   its lease has expired, and rescue has not declared it lost yet: it serves no queue
+create view plait.worker with (security_invoker = true) as
+select w.id, w.state, w.host, w.pid, w.version, w.queues, w.definitions,
+       case when w.state = 'alive' then w.running else 0 end as running,
+       case when w.state = 'alive' then w.prefetched else 0 end as prefetched,
+       w.metadata::text as metadata, w.started_at, w.seen_at, w.expires_at,
+       greatest(0, extract(epoch from plait.now() - w.seen_at))::float8 as seen_s,
+       w.state = 'alive'
+         and (w.seen_at < plait.now() - make_interval(secs => w.lease_s / 2)
+              or w.expires_at <= plait.now()) as stale,
+       w.node, w.draining,
+       coalesce(w.state = 'alive'
+                  and w.holder = (select l.holder
+                                  from plait.leader l
+                                  where l.name = 'main' and l.expires_at > plait.now()),
+                false) as leads,
+       b.since as blocked_since,
+       case when b.since is not null then
+              greatest(0, extract(epoch from coalesce(w.ended_at, plait.now()) - b.since))::float8
+            end as blocked_s,
+       b.job as blocked_job, w.build,
+       w.state = 'alive' and w.expires_at <= plait.now() as expired,
+       w.ended_at, w.end_reason, w.clearing, w.held, w.requeued, w.dead_lettered, w.canceled,
+       w.released
+from plait.workers w
+left join lateral (
+  select w.blocked_since as since, w.blocked_job as job where w.state <> 'gone') b on true;

@@ -95,4 +95,6 @@ export const LEAST_ROLE: Record<keyof Routes, Role | "anybody"> = {
   "POST /worker/jobs/{job_id}/skip": "worker",
   "POST /worker/leave": "worker",
   "GET /workers": "super-admin",
+  "GET /workers/history": "super-admin",
+  "GET /workers/{worker_id}": "super-admin",
 };

@@ -1,21 +1,20 @@
-/** Workers and nodes: their state and last heartbeat, and the leader. */
+/** Workers and nodes: their state and last heartbeat, workers that were lost, and the leader. */
 
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { useRead } from "../api/hooks";
 import { flag, number, searchOf } from "../api/search";
 import type { Cluster, ClusterNode, Worker } from "../api/types";
-import { Badge, Tag } from "../parts/Badge";
+import { Tag } from "../parts/Badge";
 import { Bar } from "../parts/Bar";
-import { Dialog } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
-import { Facts, Page, Panel } from "../parts/Page";
+import { Page, Panel } from "../parts/Page";
 import { Loaded, Empty } from "../parts/States";
 import { Table, type Column } from "../parts/Table";
 import { Since, Time } from "../parts/Time";
 import { useCommands } from "../shell/Palette";
-import { jobsWith } from "./job-filter";
-import { useTenantNames } from "./tenant-names";
+import { WorkerDialog } from "./worker-dialog";
+import { ENDED_COLUMNS, isBlocked, WorkerState } from "./worker-words";
 import "./queues.css";
 import "./workers.css";
 
@@ -26,20 +25,41 @@ export default function Workers() {
   const workers = useRead("GET /workers", undefined, { live: ["worker"], every: 500, poll: 3000 });
   const cluster = useRead("GET /cluster", undefined, { live: ["worker"], every: 1000, poll: 5000 });
   const all = workers.data?.items ?? [];
-  const rows = useMemo(() => (workers.data?.items ?? []).filter((one) => left || one.state !== "gone").sort(order), [workers.data, left]);
+  const rows = useMemo(() => (workers.data?.items ?? []).filter((one) => one.state === "alive" || (left && one.state === "gone")).sort(order), [workers.data, left]);
+  const lost = useMemo(() => (workers.data?.items ?? []).filter(({ state }) => state === "lost").sort((a, b) => Date.parse(b.ended_at!) - Date.parse(a.ended_at!) || b.worker_id - a.worker_id), [workers.data]);
   const gone = all.filter(({ state }) => state === "gone").length;
-  const shown = all.find(({ worker_id }) => worker_id === worker);
+  const open = (one: Worker) => setSearch({ worker: one.worker_id === worker ? null : one.worker_id });
+  const isOpen = (one: Worker) => one.worker_id === worker;
   useCommands([{ label: left ? "Hide stopped workers" : "Show stopped workers", icon: "workers", act: () => setSearch({ left: !left }) }]);
   return (
-    <Page title="Workers and nodes">
+    <Page
+      title="Workers and nodes"
+      actions={
+        <Link className="button normal" to="/workers/history">
+          Worker history
+        </Link>
+      }
+    >
       <Loaded query={cluster}>{(found) => <ClusterPanel cluster={found} />}</Loaded>
       <Loaded query={workers}>
         {() => (
           <>
             <Blocked workers={all} />
             <Stale workers={all} />
+            {lost.length > 0 && (
+              <Panel
+                title={`Lost workers (${lost.length} in the last hour)`}
+                actions={
+                  <Link to="/workers/history" search={{ state: "lost" } as never}>
+                    Show older ones
+                  </Link>
+                }
+              >
+                <Table label="Lost workers" columns={ENDED_COLUMNS} rows={lost} keyOf={keyOf} rowHeight={44} maxHeight={280} onOpen={open} isActive={isOpen} />
+              </Panel>
+            )}
             <Panel
-              title={`Workers (${all.filter(({ state }) => state === "alive").length} alive)`}
+              title={`Workers (${counted(all)})`}
               actions={
                 <>
                   <Versions workers={all} />
@@ -53,7 +73,7 @@ export default function Workers() {
               }
             >
               {rows.length ? (
-                <Table label="Workers" columns={COLUMNS} rows={rows} keyOf={keyOf} rowHeight={44} maxHeight={480} onOpen={(one) => setSearch({ worker: one.worker_id === worker ? null : one.worker_id })} isActive={(one) => one.worker_id === worker} />
+                <Table label="Workers" columns={COLUMNS} rows={rows} keyOf={keyOf} rowHeight={44} maxHeight={480} onOpen={open} isActive={isOpen} />
               ) : (
                 <Empty title="No workers" icon="workers">
                   <p className="quiet">
@@ -62,20 +82,25 @@ export default function Workers() {
                 </Empty>
               )}
             </Panel>
-            {shown && <WorkerDialog worker={shown} onClose={() => setSearch({ worker: null })} />}
           </>
         )}
       </Loaded>
+      {worker !== null && <WorkerDialog id={worker} onClose={() => setSearch({ worker: null })} />}
     </Page>
   );
 }
 
 const keyOf = (worker: Worker) => String(worker.worker_id);
-const RANK: Record<string, number> = { alive: 1, lost: 0, gone: 2 };
-/** Problems first. */
-const order = (a: Worker, b: Worker) => Number(isBlocked(b)) - Number(isBlocked(a)) || Number(b.stale) - Number(a.stale) || RANK[a.state]! - RANK[b.state]! || b.worker_id - a.worker_id;
+/** Problems first, stopped workers last. */
+const order = (a: Worker, b: Worker) =>
+  Number(isBlocked(b)) - Number(isBlocked(a)) || Number(b.stale) - Number(a.stale) || Number(b.state === "alive") - Number(a.state === "alive") || b.worker_id - a.worker_id;
 
-const isBlocked = (worker: Worker) => worker.state === "alive" && worker.blocked_since !== null;
+/** For example "3 alive, 1 stale". A stale worker does not count as alive. */
+function counted(workers: readonly Worker[]): string {
+  const stale = workers.filter((one) => one.stale).length;
+  const alive = workers.filter((one) => one.state === "alive").length - stale;
+  return stale ? `${alive.toLocaleString()} alive, ${stale.toLocaleString()} stale` : `${alive.toLocaleString()} alive`;
+}
 
 function Blocked({ workers }: { workers: readonly Worker[] }) {
   const blocked = workers.filter(isBlocked);
@@ -108,7 +133,7 @@ function Blocked({ workers }: { workers: readonly Worker[] }) {
 }
 
 function Stale({ workers }: { workers: readonly Worker[] }) {
-  const stale = workers.filter((one) => one.stale || one.state === "lost");
+  const stale = workers.filter((one) => one.stale);
   if (!stale.length) return null;
   return (
     <p className="notice bad" role="alert">
@@ -122,7 +147,7 @@ function Stale({ workers }: { workers: readonly Worker[] }) {
           </span>
         ))}
         {stale.length > 5 && " …"}
-        {". The jobs of a worker are requeued when its lease expires."}
+        {". When its lease has expired, a worker serves no queue, and the leader declares it lost and requeues its jobs."}
       </span>
     </p>
   );
@@ -132,13 +157,6 @@ function Stale({ workers }: { workers: readonly Worker[] }) {
 function Versions({ workers }: { workers: readonly Worker[] }) {
   const versions = new Set(workers.filter(({ state, version }) => state === "alive" && version).map(({ version }) => version));
   return versions.size > 1 ? <Tag tone="warn" title={[...versions].join(", ")}>{`${versions.size} versions`}</Tag> : null;
-}
-
-function stateOf(worker: Worker): { word: string; tone?: "good" | "warn" | "bad" } {
-  if (worker.state !== "alive") return { word: worker.state === "gone" ? "stopped" : worker.state, tone: worker.state === "lost" ? "bad" : undefined };
-  if (isBlocked(worker)) return { word: "blocked", tone: "bad" };
-  if (worker.stale) return { word: "stale", tone: "bad" };
-  return worker.draining ? { word: "draining", tone: "warn" } : { word: "alive", tone: "good" };
 }
 
 /** The concurrency that the worker reports. */
@@ -164,10 +182,7 @@ const COLUMNS: Column<Worker>[] = [
     key: "state",
     title: "State",
     width: "100px",
-    cell: (worker) => {
-      const { word, tone } = stateOf(worker);
-      return <Tag tone={tone}>{word}</Tag>;
-    },
+    cell: (worker) => <WorkerState worker={worker} />,
   },
   {
     key: "seen",
@@ -197,55 +212,6 @@ function Slots({ worker }: { worker: Worker }) {
       <span className="slots">{slots === null ? running.toLocaleString() : `${running.toLocaleString()} / ${slots.toLocaleString()}`}</span>
       {prefetched > 0 && <span className="quiet" title="Jobs that were claimed but had not started at the last heartbeat">+{prefetched.toLocaleString()} prefetched</span>}
     </>
-  );
-}
-
-/** One worker: its running jobs and its definitions. */
-function WorkerDialog({ worker, onClose }: { worker: Worker; onClose: () => void }) {
-  const jobs = useRead("GET /jobs", { query: { worker: worker.worker_id, status: ["running"], limit: 50 } }, { live: ["job"], every: 700, poll: 5000 });
-  const tenantOf = useTenantNames();
-  return (
-    <Dialog title={`Worker ${worker.worker_id}`} className="wide" onClose={onClose}>
-      <div className="one">
-        <Facts
-          facts={[
-            ["Host", `${worker.hostname}, pid ${worker.pid}`],
-            ["Started", <Time at={worker.started_at} />],
-            ["Lease expires", <Time at={worker.lease_expires_at} />],
-            ["Jobs", `${worker.running_count.toLocaleString()} running, ${worker.prefetched_count.toLocaleString()} prefetched`],
-            ["Queues", worker.queues.join(", ")],
-            ["Definitions", <span className="names">{worker.definitions.join(", ")}</span>],
-          ]}
-        />
-        <h3>Running jobs</h3>
-        <Loaded query={jobs}>
-          {(found) =>
-            found.items.length ? (
-              <ul className="now">
-                {found.items.map((job) => (
-                  <li key={job.id}>
-                    <Badge status={job.status} />
-                    <Link to="/jobs/$jobId" params={{ jobId: job.id }}>
-                      {job.definition_key}
-                    </Link>
-                    <span className="quiet">
-                      {`attempt ${job.attempt_count} of ${job.max_attempts}`}, for <Since from={job.claimed_at} />
-                    </span>
-                    <span className="quiet">{[tenantOf(job.tenant_id), job.queue].filter(Boolean).join(", ")}</span>
-                  </li>
-                ))}
-                {found.next && <li className="quiet">Additional jobs are not shown.</li>}
-              </ul>
-            ) : (
-              <p className="quiet">No running jobs.</p>
-            )
-          }
-        </Loaded>
-        <Link to="/jobs" search={jobsWith({ worker: String(worker.worker_id) }) as never}>
-          Show all jobs of this worker
-        </Link>
-      </div>
-    </Dialog>
   );
 }
 

@@ -43,7 +43,8 @@ begin
     continue when exists (
       select from plait.workers w
       where w.build = v_build
-        and (w.state = 'alive' or w.seen_at > v_now - make_interval(secs => p_after_s)));
+        and (w.state = 'alive' and w.expires_at > v_now
+             or w.seen_at > v_now - make_interval(secs => p_after_s)));
     for l in
       select v.*
       from plait.live v

@@ -29,9 +29,10 @@ begin
           from plait.live l
           where l.state = 'queued'
           group by 1, 2) s
-    where exists (select from plait.workers w where w.state = 'alive' and s.queue = any(w.queues))
+    where exists (select from plait.workers w
+                  where w.state = 'alive' and w.expires_at > v_now and s.queue = any(w.queues))
       and not exists (select from plait.workers w
-                      where w.state = 'alive' and s.queue = any(w.queues)
+                      where w.state = 'alive' and w.expires_at > v_now and s.queue = any(w.queues)
                         and s.definition = any(w.definitions));
   return query
     select 'problem', 'no_worker',
@@ -40,7 +41,8 @@ begin
            format('start a worker: plait worker APP --queues %s', s.queue)
     from (select l.queue, count(*) as n from plait.live l where l.state = 'queued' group by 1) s
     where not exists (
-      select from plait.workers w where w.state = 'alive' and s.queue = any(w.queues));
+      select from plait.workers w
+      where w.state = 'alive' and w.expires_at > v_now and s.queue = any(w.queues));
   return query
     select 'warning', 'queue_paused', format('queue %s is paused with %s queued jobs', q.name, s.n),
            jsonb_build_object('queue', q.name, 'jobs', s.n),
@@ -64,9 +66,26 @@ begin
            jsonb_build_object(
              'worker', w.id, 'host', w.host,
              'seen_s', extract(epoch from plait.now() - w.seen_at)::int),
-           'check the machine. The worker is declared lost when its lease expires'
+           case when w.expired then
+                  'its lease has expired: it serves no queue, and the leader declares it lost'
+                else 'it is declared lost when its lease expires; check its machine' end
+    from plait.list_workers(p_state => 'stale') w;
+  return query
+    select 'warning', 'lost_workers',
+           format('%s workers were lost within the hour, the last one, worker %s on %s, %s s ago; '
+                  '%s of their jobs were requeued, %s became dead letters', count(*),
+                  (array_agg(w.id order by w.ended_at desc, w.id desc))[1],
+                  (array_agg(w.host order by w.ended_at desc, w.id desc))[1],
+                  extract(epoch from v_now - max(w.ended_at))::int, sum(w.requeued),
+                  sum(w.dead_lettered)),
+           jsonb_build_object(
+             'workers', count(*),
+             'worker', (array_agg(w.id order by w.ended_at desc, w.id desc))[1],
+             'requeued', sum(w.requeued), 'dead_lettered', sum(w.dead_lettered)),
+           'check their machines for killed processes and memory shortage: plait workers history --state lost'
     from plait.workers w
-    where w.state = 'alive' and w.seen_at < plait.now() - make_interval(secs => w.lease_s / 2);
+    where w.state = 'lost' and w.ended_at > v_now - interval '1 hour'
+    having count(*) > 0;
   return query
     select 'problem', 'blocked_loop',
            format('the event loop of worker %s on %s has been blocked for %s s%s', b.id, b.host,
@@ -92,7 +111,8 @@ begin
     from plait.get_leader() g
     join plait.live l on l.lane in ('leader', 'suspect:leader') and l.state = 'queued'
     where not exists (select from plait.workers w
-                      where w.state = 'alive' and w.holder = g.holder and l.queue = any(w.queues)
+                      where w.state = 'alive' and w.expires_at > v_now and w.holder = g.holder
+                        and l.queue = any(w.queues)
                         and l.definition = any(w.definitions))
     group by l.definition, g.holder;
   return query

@@ -25,8 +25,9 @@ language sql stable security definer set search_path = plait, pg_temp as $$
   left join (
     select w.node,
            count(*) filter (where w.state = 'alive' and w.expires_at > plait.now()) as alive,
-           sum(w.running) filter (where w.state = 'alive') as running, max(w.seen_at) as seen_at,
-           (array_agg(w.version order by w.id desc))[1] as version,
+           sum(w.running) filter (
+             where w.state = 'alive' and w.expires_at > plait.now()) as running,
+           max(w.seen_at) as seen_at, (array_agg(w.version order by w.id desc))[1] as version,
            bool_or(w.state = 'alive'
                    and w.holder = (select l.holder
                                    from plait.leader l

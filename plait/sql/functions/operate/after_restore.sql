@@ -24,6 +24,7 @@ declare
   v_now timestamptz := plait._now_after_xid();
   v_far constant int := 1000000;
   w     record;
+  v_back record;
 begin
   perform plait._require_read_committed();
   if p_until > v_now then
@@ -31,14 +32,18 @@ begin
   end if;
   o_workers := 0;
   o_jobs := 0;
-  for w in select id, node from plait.workers where state <> 'gone' order by id for update loop
+  for w in
+    select id, node from plait.workers where state = 'alive' or clearing order by id for update
+  loop
     o_workers := o_workers + 1;
-    o_jobs := o_jobs + plait._release_running(w.id, v_now, 'restored', '{}', '{}');
+    v_back := plait._release_running(w.id, v_now, 'restored', '{}', '{}');
+    o_jobs := o_jobs + v_back.o_released + v_back.o_canceled;
     update plait.workers set
-      asleep = false, running = 0,
-      state = case when exists (select from plait.live
-                                where worker = w.id and state = 'running') then 'lost'
-                   else 'gone' end
+      asleep = false, running = 0, prefetched = 0,
+      state = case state when 'alive' then 'gone' else state end,
+      ended_at = coalesce(ended_at, v_now), end_reason = coalesce(end_reason, 'restored'),
+      released = released + v_back.o_released, canceled = canceled + v_back.o_canceled,
+      clearing = exists (select from plait.live where worker = w.id and state = 'running')
     where id = w.id;
     if w.node is not null then
       perform plait._update_node(w.node, 'left');

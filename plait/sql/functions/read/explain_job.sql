@@ -43,6 +43,15 @@ begin
         select 'running',
                format('worker %s has been running it for %s', j.worker,
                       date_trunc('second', v_now - j.claimed_at));
+      if not exists (select from plait.workers w
+                     where w.id = j.worker and w.state = 'alive' and w.expires_at > v_now) then
+        return query
+          select 'lease_expired',
+                 format(
+                   'the lease of worker %s has expired: the job is requeued as soon as the leader '
+                   'has noticed%s',
+                   j.worker, case when v_leaderless then ', and there is no leader' else '' end);
+      end if;
       if j.cancel_requested is not null then
         return query select 'cancel_requested', 'it was asked to stop';
       elsif exists (select from plait.live l
@@ -115,10 +124,10 @@ begin
       format('queue %s is paused%s', q.name, coalesce(': ' || q.pause_reason, ''));
   end if;
   if not exists (select from plait.workers w
-                 where w.state = 'alive' and j.queue = any(w.queues)) then
+                 where w.state = 'alive' and w.expires_at > v_now and j.queue = any(w.queues)) then
     return query select 'no_worker', format('no live worker serves queue %s', j.queue);
   elsif not exists (select from plait.workers w
-                    where w.state = 'alive' and j.queue = any(w.queues)
+                    where w.state = 'alive' and w.expires_at > v_now and j.queue = any(w.queues)
                       and j.definition = any(w.definitions)) then
     return query
       select 'unknown_definition',
@@ -131,8 +140,8 @@ begin
   if plait._build_of_lane(j.lane) is not null
      and not exists (
        select from plait.workers w
-       where w.state = 'alive' and w.build = plait._build_of_lane(j.lane)
-         and j.queue = any(w.queues)) then
+       where w.state = 'alive' and w.expires_at > v_now
+         and w.build = plait._build_of_lane(j.lane) and j.queue = any(w.queues)) then
     return query
       select 'build_away',
              format(
@@ -145,7 +154,8 @@ begin
              coalesce(j.error, 'its build has no workers left: any worker may run it');
   end if;
   if j.node is not null
-     and not exists (select from plait.workers w where w.state = 'alive' and w.node = j.node) then
+     and not exists (select from plait.workers w
+                     where w.state = 'alive' and w.expires_at > v_now and w.node = j.node) then
     return query
       select 'node_away',
              format('it must run on node %s, which is %s', j.node,
@@ -159,7 +169,8 @@ begin
     if v_leader.holder is null then
       return query select 'no_leader', 'it must run on the leader, but there is no leader';
     elsif not exists (select from plait.workers w
-                      where w.state = 'alive' and w.holder = v_leader.holder
+                      where w.state = 'alive' and w.expires_at > v_now
+                        and w.holder = v_leader.holder
                         and j.queue = any(w.queues) and j.definition = any(w.definitions)) then
       return query
         select 'leader_runs_no_such_job',

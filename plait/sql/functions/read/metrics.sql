@@ -77,17 +77,18 @@ begin
     union all
     select 'workers',
            case when w.state = 'lost' then 'lost'
-                when w.seen_at < v_now - make_interval(secs => w.lease_s / 2) then 'stale'
+                when w.seen_at < v_now - make_interval(secs => w.lease_s / 2)
+                     or w.expires_at <= v_now then 'stale'
                 when w.blocked_since is not null then 'blocked'
                 else 'alive' end,
            '', count(*)::float8
     from plait.workers w
-    where w.state <> 'gone'
+    where w.state = 'alive' or w.state = 'lost' and w.ended_at > v_now - interval '1 hour'
     group by 2
     union all
     select 'prefetched', '', '', coalesce(sum(w.prefetched), 0)::float8
     from plait.workers w
-    where w.state = 'alive'
+    where w.state = 'alive' and w.expires_at > v_now
     union all
     select 'leader_term', '', '', max(e.term)::float8
     from plait.leader e

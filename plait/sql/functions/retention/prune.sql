@@ -45,8 +45,14 @@ begin
     order by id limit p_limit) s;
   o_cursor := case when v_seen = p_limit then v_last end;
   o_pruned := 0;
-  -- Old workers. Recent workers are kept, so that the UI and API can name the host of an attempt.
-  delete from plait.workers where state = 'gone' and seen_at < v_now - interval '30 days';
+  -- Old workers: recent ones stay, so that logs can name the host of an attempt, and for the
+  -- history.
+  delete from plait.workers
+  where id in (
+    select id
+    from plait.workers
+    where state <> 'alive' and ended_at < v_now - interval '30 days' and not clearing
+    order by ended_at, id limit p_limit for update skip locked);
   delete from plait.nodes n
   where n.state in ('lost', 'left')
     and not exists (select from plait.workers w where w.node = n.name);

@@ -8,6 +8,8 @@
 --   p_tenant   count only jobs of this tenant. Default: all
 --
 --   select name, paused, queued, running from plait.list_queues();
+--
+-- workers: those whose lease has not expired.
 create or replace function plait.list_queues(p_tenant uuid default null)
 returns table (name text, paused boolean, queued bigint, scheduled bigint, running bigint,
                waiting bigint, oldest_s float8, workers bigint, max_running int, rate_count int,
@@ -23,7 +25,7 @@ language sql volatile security definer set search_path = plait, pg_temp as $$
     from plait._live_counts(p_tenant)
     group by queue
   ), w as (
-    select q as queue, count(*) as workers
+    select q as queue, count(*) filter (where expires_at > plait.now()) as workers
     from plait.workers, unnest(queues) q
     where state = 'alive'
     group by q

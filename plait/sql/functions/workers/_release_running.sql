@@ -8,17 +8,16 @@
 --
 -- A release does not count as an attempt used.
 create or replace function plait._release_running(
-  p_worker int, p_now timestamptz, p_reason text, p_held uuid[], p_held_attempts int[]
-) returns int
+  p_worker int, p_now timestamptz, p_reason text, p_held uuid[], p_held_attempts int[],
+  out o_released int, out o_canceled int)
 language plpgsql as $$
 declare
   l        plait.live;
-  v_n      int := 0;
-  v_back   int;
   v_queues text[];
   v_ended  uuid[] := '{}';
   v_fans   uuid[] := '{}';
 begin
+  o_canceled := 0;
   for l in
     select v.*
     from plait.live v
@@ -32,12 +31,13 @@ begin
     perform plait._make_final(
       p_live => l, p_now => p_now, p_status => 'canceled', p_final => 'canceled',
       p_reason => p_reason, p_error => l.cancel_reason);
-    v_n := v_n + 1;
+    o_canceled := o_canceled + 1;
     v_ended := v_ended || l.job_id;
     v_fans := v_fans || l.fan_out_id;
   end loop;
-  if v_n > 0 then
-    perform plait._fan_in(p_now, v_ended, v_fans, array_fill('canceled'::plait.status, array[v_n]));
+  if o_canceled > 0 then
+    perform plait._fan_in(
+      p_now, v_ended, v_fans, array_fill('canceled'::plait.status, array[o_canceled]));
   end if;
 
   with c as materialized (
@@ -65,9 +65,8 @@ begin
     left join r on r.job_id = c.job_id and r.attempt = c.attempt
     returning 1
   )
-  select count(*), (select array_agg(distinct queue) from c) into v_back, v_queues from a;
-  if v_back > 0 then
+  select count(*), (select array_agg(distinct queue) from c) into o_released, v_queues from a;
+  if o_released > 0 then
     perform plait._wake_workers(v_queues);
   end if;
-  return v_n + v_back;
 end $$;

@@ -34,8 +34,9 @@ begin
 
   o_released := 0;
   if p_held is not null then
-    o_released := plait._release_running(
-      p_worker, plait._now_after_xid(), 'not_held', p_held, p_held_attempts);
+    select r.o_released + r.o_canceled into o_released
+    from plait._release_running(
+      p_worker, plait._now_after_xid(), 'not_held', p_held, p_held_attempts) r;
     select array_agg(h.id) into o_gone
     from unnest(p_held, p_held_attempts) h(id, attempt)
     where not exists (select from plait.live l

@@ -2,40 +2,50 @@
 --
 --   moves    nothing
 --   locks    nothing
---   raises   nothing
---   called   findings, plait.store.workers.list_workers, users
+--   raises   PL012 for an unknown state
+--   called   findings, plait.store.workers.get_worker, plait.store.workers.list_workers, users
 --
---   p_since   how long lost and stopped workers are listed
+--   p_since    how long lost and stopped workers are listed
+--   p_state    only workers in this state: alive, stale, lost or gone
+--   p_worker   only the worker with this id, however long ago it ended
 --
 --   select id, state, host, queues, running from plait.list_workers();
 --
--- prefetched: the number of claimed jobs that wait for a slot, as of the last heartbeat; their
--- status is also `running`. leads: true if the worker's process is the leader. blocked_since: when
--- a handler began to block the worker's event loop, as of the last heartbeat; blocked_job is null
--- if the worker could not determine which job it is.
-create or replace function plait.list_workers(p_since interval default '1 hour')
-returns table (
-  id int, state text, host text, pid int, version text, queues text[], definitions text[],
-  running int, prefetched int, metadata text, started_at timestamptz, seen_at timestamptz,
-  expires_at timestamptz, seen_s float8, stale boolean, node text, draining boolean, leads boolean,
-  blocked_since timestamptz, blocked_s float8, blocked_job uuid)
-language sql stable security definer set search_path = plait, pg_temp as $$
-  select w.id, w.state, w.host, w.pid, w.version, w.queues, w.definitions, w.running,
-         case when w.state = 'alive' then w.prefetched else 0 end, w.metadata::text, w.started_at,
-         w.seen_at, w.expires_at, greatest(0, extract(epoch from plait.now() - w.seen_at))::float8,
-         w.state = 'alive' and w.seen_at < plait.now() - make_interval(secs => w.lease_s / 2),
-         w.node, w.draining,
-         coalesce(w.state = 'alive'
-                    and w.holder = (select l.holder
-                                    from plait.leader l
-                                    where l.name = 'main' and l.expires_at > plait.now()),
-                  false),
-         b.since,
-         case when b.since is not null then
-                greatest(0, extract(epoch from plait.now() - b.since))::float8 end,
-         b.job
-  from plait.workers w
-  left join lateral (
-    select w.blocked_since as since, w.blocked_job as job where w.state <> 'gone') b on true
-  where w.state = 'alive' or w.seen_at > plait.now() - p_since
-  order by w.id $$;
+-- A state is alive, lost (its lease expired) or gone (it left). stale: alive, but its heartbeat is
+-- overdue by half a lease. p_state `alive` leaves out stale workers. expired: its lease has
+-- expired, and the leader has not declared it lost yet; it serves no queue. prefetched: claimed
+-- jobs that wait for a slot, as of the last heartbeat; their status is `running` like that of jobs
+-- that have started. leads: its process leads. blocked_since: since when a handler has blocked its
+-- event loop, as of the last heartbeat; blocked_job is null if the worker could not determine which
+-- job it is.
+-- worker_history explains the columns of workers that ended.
+create or replace function plait.list_workers(
+  p_since interval default '1 hour', p_state text default null, p_worker int default null
+) returns setof plait.worker
+language plpgsql stable security definer set search_path = plait, pg_temp set enable_seqscan = off
+as $$
+declare
+  v_since timestamptz := plait.now() - p_since;
+  v_ids   int[] := array[p_worker];
+begin
+  if p_state not in ('alive', 'stale', 'gone', 'lost') then
+    raise exception 'a state must be alive, stale, lost or gone, got %', p_state
+      using errcode = 'PL012';
+  end if;
+  if p_worker is null then
+    -- by two indexes, because most rows are of workers that ended long ago
+    v_ids := array(
+      select w.id from plait.workers w where w.state = 'alive'
+      union all
+      select w.id from plait.workers w where w.state <> 'alive' and w.ended_at > v_since);
+  end if;
+  return query
+    select w.*
+    from plait.worker w
+    where w.id = any(v_ids)
+      and (p_state is null
+           or case p_state when 'alive' then w.state = 'alive' and not w.stale
+                   when 'stale' then w.stale
+                   else w.state = p_state end)
+    order by w.id;
+end $$;

@@ -2,7 +2,8 @@
 --
 --   moves    running -> scheduled | queued | dead_letter | canceled; waiting -> queued, or as
 --            _resume_or_end_parent
---   locks    live rows SKIP LOCKED, by worker and id; workers FOR UPDATE SKIP LOCKED (against
+--   locks    live rows SKIP LOCKED, by worker and id; rows of ended workers, which only leave and
+--            after_restore also write; workers FOR UPDATE SKIP LOCKED (against
 --            concurrent claims); fan-outs SKIP LOCKED (_lock_affected_fan_outs). Never waits for a
 --            row that a user's transaction can hold: that job is left for the next call
 --   raises   nothing
@@ -27,6 +28,11 @@
 -- no longer a suspect (_settle, _suspend). A group is a number derived from the lost worker's id,
 -- so that batches and concurrent calls agree on it. The number of suspects on a worker is counted
 -- when it is declared lost, because a later batch can't determine it.
+--
+-- A lost worker stays `lost`. While `clearing` is true, some of its jobs are not moved yet; the
+-- same holds for a worker that left while rows of its jobs were locked. Its row counts how its jobs
+-- were moved. Jobs that were moved otherwise, such as leader jobs that a new leader takes over, are
+-- only in `held`.
 --
 -- o_workers lists the workers that this call has declared lost, with ids, hosts and process ids.
 create or replace function plait.rescue(
@@ -53,6 +59,8 @@ declare
   v_end    record;
   v_nodes  text[];
   v_node   text;
+  v_from   int[] := '{}';
+  v_moved  text[] := '{}';
 begin
   perform plait._require_read_committed();
   o_lost := 0; o_requeued := 0; o_dead := 0; o_canceled := 0; o_resumed := 0;
@@ -61,7 +69,7 @@ begin
     select v as job, w.suspects, w.build
     from plait.workers w
     join plait.live v on v.worker = w.id and v.state = 'running'
-    where w.state = 'lost'
+    where w.clearing
     order by w.id, v.job_id limit p_limit for update of v skip locked
   loop
     l := v_lost.job;
@@ -70,6 +78,10 @@ begin
     -- a fan-out is locked: the job is left for the next call
     continue when (v_buried or l.cancel_requested is not null)
       and cardinality(plait._lock_affected_fan_outs(array[l.job_id])) = 0;
+    v_from := v_from || l.worker;
+    v_moved := v_moved || case when l.cancel_requested is not null then 'canceled'
+                               when v_buried then 'dead_lettered'
+                               else 'requeued' end;
     if l.cancel_requested is not null then
       perform plait._make_final(
         p_live => l, p_now => v_now, p_status => 'canceled', p_final => 'canceled',
@@ -134,8 +146,19 @@ begin
     end if;
   end loop;
 
-  update plait.workers w set state = 'gone', running = 0, prefetched = 0
-  where w.state = 'lost'
+  if cardinality(v_from) > 0 then
+    update plait.workers w set
+      requeued = w.requeued + m.requeued, dead_lettered = w.dead_lettered + m.dead_lettered,
+      canceled = w.canceled + m.canceled
+    from (select u.worker, count(*) filter (where u.moved = 'requeued') as requeued,
+                 count(*) filter (where u.moved = 'dead_lettered') as dead_lettered,
+                 count(*) filter (where u.moved = 'canceled') as canceled
+          from unnest(v_from, v_moved) u(worker, moved)
+          group by 1) m
+    where w.id = m.worker;
+  end if;
+  update plait.workers w set clearing = false
+  where w.clearing
     and not exists (select from plait.live v where v.worker = w.id and v.state = 'running');
 
   for l in
@@ -218,7 +241,14 @@ begin
     order by id for update skip locked
   ), w as (
     update plait.workers w set
-      state = 'lost', asleep = false,
+      state = 'lost', clearing = true, asleep = false, running = 0, prefetched = 0,
+      ended_at = v_now,
+      end_reason = case when w.blocked_since is null then 'lease_expired' else 'blocked_loop' end,
+      held = (select count(*) from plait.live v where v.worker = w.id and v.state = 'running'),
+      last_jobs = array(select v.job_id
+                        from plait.live v
+                        where v.worker = w.id and v.state = 'running'
+                        order by v.run_at desc, v.job_id limit 100),
       suspects = (select count(*)
                   from plait.live v
                   where v.worker = w.id and v.state = 'running' and v.lane like 'suspect%')
