@@ -88,8 +88,19 @@ async def steps(cli: Invocation, job_id: Id, tenant: Tenant = None) -> None:
         show_json(rows)
         return
     show_table(
-        ("step", "name", "kind", "attempt", "done", "details"),
-        [(row.seq, _name(row), row.kind, row.attempt, row.at, _outcome(row)) for row in rows],
+        ("step", "name", "kind", "took", "attempt", "done", "details"),
+        [
+            (
+                row.seq,
+                _name(row),
+                row.kind,
+                span(row.took_s) if row.took_s is not None else None,
+                row.attempt,
+                row.at,
+                _outcome(row),
+            )
+            for row in rows
+        ],
         optional=("attempt", "done"),
         empty="This job has no steps.",
     )
