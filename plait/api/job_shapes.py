@@ -129,9 +129,9 @@ class Child(Shape):
     wait_on: str | None
     node: str | None = Field(description="The only node that may run the job.")
     last_error: str | None = Field(description="The beginning of the error.")
-    fan_outs: int = Field(description="Number of its own fan-outs.")
+    fan_outs: int = Field(description="Number of its own fan-outs, without empty ones.")
     attempts: list[Span] = Field(description="The last 100 ended attempts.")
-    steps: bool = Field(description="Whether it has steps.")
+    steps: bool = Field(description="Whether it has steps that run or wait in the job itself.")
     wait_s: float | None = Field(
         description="Time from when it was due until its first start, or until now; null: it ended without a start."
     )

@@ -119,11 +119,11 @@ export interface Child {
   node: string | null;
   /** The beginning of the error. */
   last_error: string | null;
-  /** Number of its own fan-outs. */
+  /** Number of its own fan-outs, without empty ones. */
   fan_outs: number;
   /** The last 100 ended attempts. */
   attempts: Span[];
-  /** Whether it has steps. */
+  /** Whether it has steps that run or wait in the job itself. */
   steps: boolean;
   /** Time from when it was due until its first start, or until now; null: it ended without a start. */
   wait_s: number | null;

@@ -14,11 +14,11 @@
 --   from plait.list_children(:'job', p_sort => 'duration', p_descending => true, p_limit => 10);
 --
 -- run_at: if the child is not final, when it is due, or since when it has been in its state.
--- fan_outs: the number of its own fan-outs. attempt: attempts used. attempts: the last hundred, as
--- JSON. An attempt that never ran (canceled, or an operator's retry) has no claimed_at. wait_s and
--- run_s: see _child_times. steps: whether it has steps. The order is that of all children, up to
--- 100,000; a child without a duration or wait comes last. Children that are equal are in the order
--- of their indexes.
+-- fan_outs: the number of its own fan-outs, without empty ones. attempt: attempts used. attempts:
+-- the last hundred, as JSON. An attempt that never ran (canceled, or an operator's retry) has no
+-- claimed_at. wait_s and run_s: see _child_times. steps: whether it has steps that run or wait in
+-- the job itself. The order is that of all children, up to 100,000; a child without a duration or
+-- wait comes last. Children that are equal are in the order of their indexes.
 create or replace function plait.list_children(
   p_job uuid, p_fan_out uuid default null, p_tenant uuid default null, p_all boolean default false,
   p_start int default 0, p_limit int default 100, p_sort text default 'index',
@@ -72,9 +72,11 @@ begin
            case when l.job_id is null then a.finished_at end, l.wait_on, j.node,
            case when l.job_id is null and a.final <> 'succeeded' then
                   left(coalesce(a.error, a.reason), 500) end,
-           (select count(*)::int from plait.fan_outs f where f.parent_id = j.id),
+           (select count(*)::int from plait.fan_outs f where f.parent_id = j.id and f.total > 0),
            coalesce(s.attempts, '[]'),
-           exists (select from plait.steps p where p.job_id = j.id), i.wait_s, i.run_s
+           exists (select from plait.steps p
+                   where p.job_id = j.id and p.kind in ('call', 'transaction', 'sleep', 'signal')),
+           i.wait_s, i.run_s
     from page i
     join plait.jobs j on j.id = i.id
     left join plait.live l on l.job_id = j.id
