@@ -14,7 +14,8 @@ import { orderQuery, type Order } from "./workflow-order";
 
 export type Row =
   | { kind: "job"; key: string; depth: number; job: JobPage }
-  | { kind: "fan-out"; key: string; depth: number; fanOut: FanOut; name: string; parent: string }
+  /** `shown`: the number of its children that have rows. */
+  | { kind: "fan-out"; key: string; depth: number; fanOut: FanOut; name: string; parent: string; shown: number }
   | { kind: "step"; key: string; depth: number; step: Step }
   | { kind: "child"; key: string; depth: number; parent: string; fanOut: string; place: number; child: Child | undefined };
 
@@ -34,6 +35,8 @@ export interface Outline {
 }
 
 export const PAGE = 200;
+/** The number of children of a fan-out that the API sorts. */
+const SORTED = 100_000;
 const ROOT = "root";
 const LIVE_MS = 600;
 const POLL_MS = 4000;
@@ -123,17 +126,18 @@ export function outlineOf(root: JobPage, known: Known, turned: ReadonlySet<strin
         continue;
       }
       const fanOut = part;
-      one({ kind: "fan-out", key: fanOut.id, depth, fanOut, name: nameOf(fanOut, job), parent: job.id });
+      const shown = order === "index" ? childrenOf(fanOut) : Math.min(childrenOf(fanOut), SORTED);
+      one({ kind: "fan-out", key: fanOut.id, depth, fanOut, name: nameOf(fanOut, job), parent: job.id, shown });
       if (!isOpen(fanOut.id, depth, turned)) continue;
       let from = 0;
       for (const { child, place } of opened(fanOut.id, turned, known)) {
         const branch = known.branches.get(child.id);
-        if (!branch || place >= childrenOf(fanOut)) continue;
+        if (!branch || place >= shown) continue;
         children(fanOut, job.id, depth + 1, from, place + 1);
         below(branch, depth + 2);
         from = place + 1;
       }
-      children(fanOut, job.id, depth + 1, from, childrenOf(fanOut));
+      children(fanOut, job.id, depth + 1, from, shown);
     }
   };
   one({ kind: "job", key: ROOT, depth: 0, job: root });

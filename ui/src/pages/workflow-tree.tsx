@@ -175,6 +175,7 @@ function Name({ row }: { row: Row }) {
         <Icon name="tree" size={14} />
         <span title={row.name}>{row.name}</span>
         <span className="quiet">{`× ${row.fanOut.total.toLocaleString()}`}</span>
+        {row.shown > 0 && row.shown < row.fanOut.total && <span className="quiet">{`, ${row.shown.toLocaleString()} sorted`}</span>}
       </>
     );
   if (row.kind === "step")
@@ -193,7 +194,7 @@ function Name({ row }: { row: Row }) {
   );
 }
 
-export const TREE_TRACKS = "minmax(200px, 2fr) 118px 76px 84px 96px minmax(120px, 2fr)";
+export const TREE_TRACKS = "minmax(200px, 2fr) 118px 76px 96px 96px minmax(120px, 2fr)";
 
 export function TreeHeads(sorting: { chosen: Order; onChoose: (order: Order) => void }) {
   return (
