@@ -16,9 +16,11 @@
 -- run_at: if the child is not final, when it is due, or since when it has been in its state.
 -- fan_outs: the number of its own fan-outs, without empty ones. attempt: attempts used. attempts:
 -- the last hundred, as JSON. An attempt that never ran (canceled, or an operator's retry) has no
--- claimed_at. wait_s and run_s: see _child_times. steps: whether it has steps that run or wait in
--- the job itself. The order is that of all children, up to 100,000; a child without a duration or
--- wait comes last. Children that are equal are in the order of their indexes.
+-- claimed_at. wait_s: from when the child was due until its first start, or until now; null if it
+-- ended without a start. run_s: from its first start to its end, or until now. steps: whether it
+-- has steps that run or wait in the job itself. The order is that of all children, up to 100,000; a
+-- child without a duration or wait comes last. Children that are equal are in the order of their
+-- indexes.
 create or replace function plait.list_children(
   p_job uuid, p_fan_out uuid default null, p_tenant uuid default null, p_all boolean default false,
   p_start int default 0, p_limit int default 100, p_sort text default 'index',
