@@ -33,6 +33,7 @@ EXAMPLES = {
     "jobs retry": f"plait jobs retry {ID}",
     "jobs reschedule": f"plait jobs reschedule {ID} --delay 1h",
     "jobs tree": f"plait jobs tree {ID}",
+    "jobs children": f"plait jobs children {ID} --sort duration",
     "jobs steps": f"plait jobs steps {ID}",
     "jobs history": f"plait jobs history {ID} > history.json",
     "jobs signal": f"""plait jobs signal {ID} approved '{{"by": "anna"}}'""",

@@ -46,6 +46,8 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /jobs/{job_id}/steps": VIEWER,
     "GET /jobs/{job_id}/tree": VIEWER,
     "GET /jobs/{job_id}/children": VIEWER,
+    "GET /jobs/{job_id}/children/times": VIEWER,
+    "GET /jobs/{job_id}/earlier-runs": VIEWER,
     "GET /jobs/{job_id}/load": VIEWER,
     "GET /jobs/{job_id}/explain": VIEWER,
     "GET /jobs/{job_id}/nodes": VIEWER,

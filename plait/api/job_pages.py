@@ -9,14 +9,15 @@ from pydantic import AwareDatetime, BaseModel, Field
 
 from plait.api import names
 from plait.api.authentication import new_router
-from plait.api.job_shapes import Attempt, Child, Children, Load, Node, Step
+from plait.api.job_shapes import Attempt, Child, Children, EarlierRuns, FanOutTimes, Load, Node, Step
 from plait.api.redaction import composed, redaction
 from plait.api.shapes import Json, Limit, Page, Shape
 from plait.api.tenancy import Ask, Asking
-from plait.model.errors import InvalidArguments
+from plait.model.errors import InvalidArguments, NotFound
 from plait.model.reasons import REMEDIES
 from plait.model.states import Status
 from plait.store.job_rows import NodeRow
+from plait.store.statistics import ChildOrder
 from plait.store.workflows import NodePlace
 
 router = new_router("jobs")
@@ -158,16 +159,42 @@ async def tree(
 async def children(
     ask: Ask,
     job_id: UUID,
-    fan_out: Annotated[
-        UUID | None, Query(description="Id of a fan-out of the job. Default: the first fan-out.")
-    ] = None,
-    start: Annotated[int, Query(ge=0, le=2**31 - 1, description="Index of the first sub-job to return.")] = 0,
+    fan_out: Annotated[UUID | None, Query(description="A fan-out of the job. Default: the first.")] = None,
+    start: Annotated[
+        int, Query(ge=0, le=2**31 - 1, description="First index, or in another order the number of sub-jobs to skip.")
+    ] = 0,
     limit: Limit = 100,
+    sort: Annotated[
+        ChildOrder,
+        Query(description="Order of all sub-jobs. By status, those that need attention come first."),
+    ] = "index",
+    descending: Annotated[bool, Query(description="Reverse the order: the longest duration or wait first.")] = False,
 ) -> Response:
-    """List the sub-jobs of a fan-out by index, each with the times of its attempts."""
-    rows = await ask.store.statistics.list_children(job_id, fan_out, **ask.scope, start=start, limit=limit)
-    following = rows[-1].fan_out_index + 1 if len(rows) >= limit else None
-    return Json({"items": [Child.of(row) for row in rows], "next": following})
+    """List the sub-jobs of a fan-out in order, each with the times of its attempts. Sorts up to 100,000 sub-jobs."""
+    rows = await ask.store.statistics.list_children(
+        job_id, fan_out, **ask.scope, start=start, limit=limit, sort=sort, descending=descending
+    )
+    last = rows[-1].fan_out_index + 1 if rows and sort == "index" and not descending else start + len(rows)
+    return Json({"items": [Child.of(row) for row in rows], "next": last if len(rows) >= limit else None})
+
+
+@router.get("/jobs/{job_id:uuid}/children/times", response_model=FanOutTimes)
+async def children_times(
+    ask: Ask,
+    job_id: UUID,
+    fan_out: Annotated[UUID | None, Query(description="A fan-out of the job. Default: the first.")] = None,
+) -> Response:
+    """Get the median, p95 and maximum of the run and wait times of a fan-out's sub-jobs, over all of them."""
+    found = await ask.store.statistics.fan_out_times(job_id, fan_out, **ask.scope)
+    if found is None:
+        raise NotFound("this job has no such fan-out")
+    return Json(FanOutTimes.of(found))
+
+
+@router.get("/jobs/{job_id:uuid}/earlier-runs", response_model=EarlierRuns)
+async def earlier_runs(ask: Ask, job_id: UUID) -> Response:
+    """Get the run times of earlier jobs of the same definition that succeeded, to compare a job with them."""
+    return Json(EarlierRuns.of(await ask.store.statistics.earlier_runs(job_id, **ask.scope)))
 
 
 @router.get("/jobs/{job_id:uuid}/load", response_model=Page[Load])

@@ -135,8 +135,48 @@ class Child(Shape):
     wait_on: str | None
     node: str | None = Field(description="The only node that may run the job.")
     last_error: str | None = Field(description="The beginning of the error.")
-    fan_outs: int = Field(description="Number of fan-outs that the job has opened.")
-    attempts: list[Span] = Field(description="The last 100 finished attempts.")
+    fan_outs: int = Field(description="Number of its own fan-outs, without empty ones.")
+    attempts: list[Span] = Field(description="The last 100 ended attempts.")
+    steps: bool = Field(description="Whether it has steps that run or wait in the job itself.")
+    wait_s: float | None = Field(
+        description="Time from when it was due until its first start, or until now; null: it ended without a start."
+    )
+    run_s: float | None = Field(
+        description="Run time: from its first start to its end, or until now; null: not started."
+    )
+
+
+class FanOutTimes(Shape):
+    """How long the sub-jobs of a fan-out waited and ran, in seconds, over all of them."""
+
+    total: int
+    children: int = Field(description="Number of sub-jobs that were read: all of them, up to 100,000.")
+    ran: int = Field(
+        description="Number of sub-jobs that have started and ended. The run times are exactly those of these."
+    )
+    unfinished: int = Field(description="Number of sub-jobs that have not ended.")
+    never_ran: int = Field(description="Number of sub-jobs that ended without a start, such as canceled ones.")
+    started: int = Field(description="Number of sub-jobs that have started. The wait times are exactly those of these.")
+    run_mean_s: float | None
+    run_p50_s: float | None
+    run_p95_s: float | None
+    run_max_s: float | None
+    wait_p50_s: float | None
+    wait_p95_s: float | None
+    wait_max_s: float | None
+
+
+class EarlierRuns(Shape):
+    """Run times of earlier jobs of the same definition, in seconds."""
+
+    runs: int = Field(
+        description="Number of jobs: the newest, at most 100, that were enqueued before this one and succeeded."
+    )
+    mean_s: float | None
+    p50_s: float | None
+    p95_s: float | None
+    since: datetime | None = Field(description="When the oldest of them was enqueued.")
+    complete: bool = Field(description="False: older ones may exist, beyond the 10,000 rows that were searched.")
 
 
 class Load(Shape):
@@ -162,7 +202,11 @@ class Step(Shape):
     occurrence: int
     kind: str
     attempt: int
-    at: datetime
+    at: datetime = Field(description="When its result was checkpointed, or when its wait began.")
+    started_at: datetime | None = Field(description="When it began; null: not known.")
+    took_s: float | None = Field(
+        description="How long it took: a call or transaction ran, a fan-out was decided, a sleep or wait for a signal ended. Null: not done, or not known."
+    )
     done: bool
     due_at: datetime | None
     value: Any

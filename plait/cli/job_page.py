@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from plait.store.job_rows import AttemptRow, JobRow, Times, UnreadSignals
     from plait.store.nodes import JobNode
+    from plait.store.statistics import EarlierRuns
 
 LONGEST = 2000
 
@@ -24,8 +25,9 @@ def show_job(
     nodes: "Sequence[JobNode]" = (),
     times: "Times | None" = None,
     unread: "Sequence[UnreadSignals]" = (),
+    earlier: "EarlierRuns | None" = None,
 ) -> None:
-    _show_facts(job, slug, times, unread)
+    _show_facts(job, slug, times, unread, earlier)
     _show_block("arguments", job.payload)
     progress = json.loads(job.progress) if job.progress is not None else {}
     if not job.status.final and not progress.keys() <= {"stdout", "stderr"}:
@@ -44,7 +46,13 @@ def show_job(
         _show_attempts(attempts)
 
 
-def _show_facts(job: "JobRow", slug: str | None, times: "Times | None", unread: "Sequence[UnreadSignals]") -> None:
+def _show_facts(
+    job: "JobRow",
+    slug: str | None,
+    times: "Times | None",
+    unread: "Sequence[UnreadSignals]",
+    earlier: "EarlierRuns | None",
+) -> None:
     facts: list[tuple[str, Any]] = [
         ("id", job.id),
         ("definition", job.definition),
@@ -58,6 +66,7 @@ def _show_facts(job: "JobRow", slug: str | None, times: "Times | None", unread: 
         ("started", _when(job.started_at)),
         ("finished", _when(job.finished_at)),
         ("run time", span(times.total_s) if times else None),
+        ("earlier runs", _compared(earlier) if times and earlier else None),
         ("own time", span(times.own_s) if times else None),
         ("waiting time", span(times.waiting_s) if times else None),
         ("runs", job.runs if job.runs > 1 else None),
@@ -81,6 +90,17 @@ def _show_facts(job: "JobRow", slug: str | None, times: "Times | None", unread: 
     for name, value in facts:
         if value is not None:
             _show_fact(name, str(value))
+
+
+def _compared(earlier: "EarlierRuns") -> str:
+    """The run times of the runs before, and which they are."""
+    if earlier.mean_s is None or earlier.p95_s is None:
+        return "none has succeeded" if earlier.complete else "none has succeeded among the newest 10,000"
+    runs = "run" if earlier.runs == 1 else f"{earlier.runs} runs"
+    return (
+        f"average {span(earlier.mean_s)}, p95 {span(earlier.p95_s)}: the last {runs} that succeeded, "
+        f"since {_when(earlier.since)}{'' if earlier.complete else '; older ones were not searched'}"
+    )
 
 
 def _show_fact(name: str, value: str) -> None:

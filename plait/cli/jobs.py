@@ -166,12 +166,13 @@ async def show_(cli: Invocation, job_id: Id, tenant: Tenant = None) -> None:
         nodes = await store.nodes.job_nodes(wanted, tenant_id=job.tenant_id)
         times = await store.jobs.job_times(wanted, tenant_id=job.tenant_id)
         unread = await store.jobs.unread_signals(wanted, tenant_id=job.tenant_id)
+        earlier = await store.statistics.earlier_runs(wanted, tenant_id=job.tenant_id)
     if cli.json:
         explained = [{"code": code, "explanation": words} for code, words in reasons]
-        told = {**plain(job), **(plain(times) if times else {}), "unread_signals": unread}
+        told = {**plain(job), **(plain(times) if times else {}), "unread_signals": unread, "earlier_runs": earlier}
         show_json({**told, "tenant": slug, "attempts": attempts, "explanation": explained, "nodes": nodes})
     else:
-        show_job(job, slug, attempts, reasons, nodes, times, unread)
+        show_job(job, slug, attempts, reasons, nodes, times, unread, earlier)
 
 
 async def cancel(

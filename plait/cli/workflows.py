@@ -1,6 +1,7 @@
-"""`plait jobs tree | steps | history | signal | fork`: workflows and durable functions."""
+"""`plait jobs tree | children | steps | history | signal | fork`: workflows and durable functions."""
 
 import json
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
@@ -16,8 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plait.store.job_rows import NodeRow, StepView
+    from plait.store.statistics import FanOutTimes
 
 SHOWN = 1000
+
+
+class Order(StrEnum):
+    INDEX = "index"
+    DURATION = "duration"
+    WAIT = "wait"
+    STATUS = "status"
 
 
 async def tree(
@@ -78,6 +87,75 @@ def _took(node: "NodeRow") -> str:
     return f" {span(node.own_s)}{in_all}"
 
 
+async def children(
+    cli: Invocation,
+    job_id: Id,
+    sort: Annotated[
+        Order, typer.Option("--sort", metavar="ORDER", help="Order: index, duration, wait or status.")
+    ] = Order.DURATION,
+    ascending: Annotated[bool, typer.Option("--ascending", help="The shortest duration or wait first.")] = False,
+    fan_out: Annotated[
+        UUID | None, typer.Option("--fan-out", metavar="ID", help="A fan-out of the job. Default: the first.")
+    ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="Maximum number of sub-jobs.")
+    ] = 10,
+    tenant: Tenant = None,
+) -> None:
+    """Show the sub-jobs of a fan-out, the slowest first, and the percentiles of all of them."""
+    wanted = arguments.job_id(job_id)
+    async with cli.store() as store:
+        job = await find_job(store, wanted, tenant)
+        rows = await store.statistics.list_children(
+            wanted,
+            fan_out,
+            tenant_id=job.tenant_id,
+            limit=limit,
+            sort=sort.value,
+            descending=sort in (Order.DURATION, Order.WAIT) and not ascending,
+        )
+        times = await store.statistics.fan_out_times(wanted, fan_out, tenant_id=job.tenant_id)
+    if cli.json:
+        show_json({"children": rows, "times": times})
+        return
+    show_table(
+        ("index", "id", "definition", "status", "wait", "run time", "error"),
+        [
+            (row.fan_out_index, row.id, row.definition, row.status, _span(row.wait_s), _span(row.run_s), row.error)
+            for row in rows
+        ],
+        optional=("definition",),
+        empty="This job has no sub-jobs.",
+    )
+    if times is not None:
+        show(_percentiles(times))
+
+
+def _span(seconds: float | None) -> str | None:
+    return None if seconds is None else span(seconds)
+
+
+def _percentiles(times: "FanOutTimes") -> str:
+    """The percentiles, of which sub-jobs they are, and which they leave out."""
+    parts = [f"{times.ran:,} of {times.total:,} have run"]
+    for name, p50, p95, most in (
+        ("run time", times.run_p50_s, times.run_p95_s, times.run_max_s),
+        ("wait", times.wait_p50_s, times.wait_p95_s, times.wait_max_s),
+    ):
+        if p50 is not None and p95 is not None and most is not None:
+            parts.append(f"{name} p50 {span(p50)}, p95 {span(p95)}, max {span(most)}")
+    left = [
+        f"{count:,} {words}"
+        for count, words in (
+            (times.unfinished, "unfinished"),
+            (times.never_ran, "never started"),
+            (times.total - times.children, "not read"),
+        )
+        if count > 0
+    ]
+    return "; ".join([*parts, *([f"not in the run times: {', '.join(left)}"] if left else [])])
+
+
 async def steps(cli: Invocation, job_id: Id, tenant: Tenant = None) -> None:
     """Show the steps of a durable function."""
     wanted = arguments.job_id(job_id)
@@ -88,8 +166,19 @@ async def steps(cli: Invocation, job_id: Id, tenant: Tenant = None) -> None:
         show_json(rows)
         return
     show_table(
-        ("step", "name", "kind", "attempt", "done", "details"),
-        [(row.seq, _name(row), row.kind, row.attempt, row.at, _outcome(row)) for row in rows],
+        ("step", "name", "kind", "took", "attempt", "done", "details"),
+        [
+            (
+                row.seq,
+                _name(row),
+                row.kind,
+                _span(row.took_s),
+                row.attempt,
+                row.at,
+                _outcome(row),
+            )
+            for row in rows
+        ],
         optional=("attempt", "done"),
         empty="This job has no steps.",
     )
@@ -184,6 +273,7 @@ def _seq(rows: "Sequence[StepView]", wanted: str | None) -> int:
 def register(group: typer.Typer) -> None:
     for name, function, short_help in (
         ("tree", tree, "Show a job's workflow as a tree."),
+        ("children", children, "Show the slowest sub-jobs of a fan-out."),
         ("steps", steps, "Show the steps of a durable function."),
         ("history", history, "Export a job's history for a replay."),
         ("signal", signal, "Send a signal to a job."),

@@ -46,6 +46,7 @@ class Step:
         "_body",
         "_owner",
         "_token",
+        "began",
         "branch",
         "delivered",
         "end",
@@ -58,6 +59,7 @@ class Step:
         "ordered",
         "ready",
         "row",
+        "took_s",
         "wait",
     )
 
@@ -72,6 +74,9 @@ class Step:
         self.kind: StepKind = kind
         self.hash: str | None = None
         self.row: StepRow | None = None
+        self.began: float | None = None
+        """When its function began to run, by the loop's clock; None: it runs none."""
+        self.took_s: float | None = None
         self.future: asyncio.Future[None] | None = None
         self.wait: Wait | None = None
         self.end: StepEnd | None = None
@@ -86,6 +91,11 @@ class Step:
     def awake(self) -> bool:
         """Whether the handler's code can continue from here without being woken."""
         return self.delivered
+
+    def ended(self, now: float) -> None:
+        """Its function has ended: it took this long."""
+        if self.began is not None and self.took_s is None:
+            self.took_s = max(0.0, now - self.began)
 
     def body(self) -> Branch:
         """The branch of the steps that its body calls."""

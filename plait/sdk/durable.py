@@ -27,9 +27,9 @@ from plait.sdk.durable_runtime import DurableRuntime
 from plait.sdk.history import History
 from plait.sdk.step_delivery import StepDelivery
 from plait.sdk.timers import CallAt, Timer
-from plait.sdk.unrecorded import Failure, Unrecorded
+from plait.sdk.unrecorded import End, Failure, Unrecorded
 from plait.sdk.until_sent import until_sent
-from plait.store.workflows import Checkpoint, Lease, StepKey, StepKind, Suspension, Wait
+from plait.store.workflows import Checkpoint, Lease, StepKind, Suspension, Wait
 
 T = TypeVar("T")
 
@@ -166,20 +166,20 @@ class Durable:
     async def save(self, step: Step, value: str | None, error: str | None = None) -> None:
         """Checkpoint the end of a step. The same as `record`, inlined because most steps use it."""
         number = self.delivery.reserve(step)
+        step.ended(self.loop.time())
         try:
-            await self._store_end(step.key, step.kind, step.hash, number, value, error)
+            await self._store_end(step.key, step.kind, number, step.hash, value, error, step.took_s)
         except BaseException:
             self.delivery.withdraw(step)
             raise
         if step.ordered:
             await self.delivery.delivered(step)
 
-    async def _store_end(
-        self, key: StepKey, kind: StepKind, digest: str | None, number: int, value: str | None, error: str | None
-    ) -> None:
+    async def _store_end(self, *end: *End) -> None:
         """The checkpoint is stored even if the handler is stopped meanwhile: a finished step must not run again (T64)."""
-        self._size += len(value) if value else 0
-        saving = self._checkpoints.save(Checkpoint(self.lease, key, kind, number, digest, value, error))
+        checkpoint = Checkpoint(self.lease, *end)
+        self._size += len(checkpoint.value) if checkpoint.value else 0
+        saving = self._checkpoints.save(checkpoint)
         try:
             stored = await saving
         except asyncio.CancelledError:
@@ -192,6 +192,7 @@ class Durable:
     async def fail(self, step: Step, error: Exception) -> NoReturn:
         """A step has failed: its error is delivered to the handler in order. The error is recorded only if the handler continues after it: an error that ends
         the attempt must not be replayed in the next one."""
+        step.ended(self.loop.time())
 
         async def write(number: int) -> None:
             self._unrecorded.failed(Failure(error, step, number))

@@ -117,6 +117,7 @@ async def _once(asked: _Asked, retries: StepRetries | None) -> Any:
         step.check(_hash(asked.definition, asked.args, asked.kwargs))
         if step.row is not None:
             return await _replayed(owner, step, codec, retries)
+        step.began = owner.loop.time()
         try:
             with span(f"step {asked.what}"):
                 value = await (_run(asked) if retries is None else _run_within(asked, retries.timeout_s))
@@ -167,6 +168,7 @@ async def transaction(
         if step.row is not None:
             replayed: R = await _replayed(owner, step, codec)
             return replayed
+        step.began = owner.loop.time()
         try:
             with span(f"step {step.key.name}"):
                 text = await _run_in_transaction(owner, step, lambda conn: function(conn, *args, **kwargs), codec)
@@ -193,7 +195,9 @@ async def _run_in_transaction(
             text = stored = codec.encode_result(value)
         except TooLarge as large:
             text, stored = large.text, await _kept(owner, large)
-        checkpoint = Checkpoint(owner.lease, step.key, step.kind, owner.delivery.reserve(step), step.hash, stored, None)
+        step.ended(owner.loop.time())
+        number = owner.delivery.reserve(step)
+        checkpoint = Checkpoint(owner.lease, step.key, step.kind, number, step.hash, stored, None, step.took_s)
         # The fence is checked last, just before the commit: an attempt that has lost its lease writes nothing.
         within = owner.store.database.statement_s
         arguments = step_columns([checkpoint]).values()

@@ -13,8 +13,8 @@ from plait.sdk.step_delivery import StepDelivery
 from plait.sdk.step_errors import MAX_ERROR, encode_error
 from plait.store.workflows import StepKey, StepKind
 
-End = tuple[StepKey, StepKind, str | None, int, str | None, str | None]
-"""A step's key, kind and hash; its number, value and error."""
+End = tuple[StepKey, StepKind, int, str | None, str | None, str | None, float | None]
+"""A step's key and kind; its number, hash, value, error and run time: a checkpoint without its lease."""
 
 
 class Unrecorded:
@@ -55,12 +55,12 @@ class Unrecorded:
         early, self.early = self.early, []
         for key, ids in early:
             delivery.number += 1
-            yield key, "call", None, delivery.number, msgspec.json.encode(ids).decode(), None
+            yield key, "call", delivery.number, None, msgspec.json.encode(ids).decode(), None, None
         new, self._new = self._new, []
         for one in new:
             one.recorded = True
             said = encode_error(one.error), message_of(one.error, MAX_ERROR)
-            yield one.step.key, one.step.kind, one.step.hash, one.number, *said
+            yield one.step.key, one.step.kind, one.number, one.step.hash, *said, one.step.took_s
 
 
 class Failure:

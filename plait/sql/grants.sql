@@ -35,11 +35,11 @@ grant execute on function
   plait.signal, plait.cancel_tree, plait.retry_tree, plait.fork, plait.list_steps,
   plait.job_history, plait.unread_signals, plait.job_info, plait.spawn, plait.after,
   plait.get_job, plait.get_outcomes, plait.list_jobs, plait.search_jobs, plait.list_fan_outs,
-  plait.list_children, plait.fan_out_load, plait.overview, plait.failures, plait.failure_group,
-  plait.failure_history, plait.failure_workers, plait.latency, plait.list_attempts, plait.job_times,
-  plait.explain_job, plait.set_trigger, plait.delete_trigger, plait.list_triggers, plait.list_fires,
-  plait.emit, plait.list_events, plait.job_nodes, plait.follow, plait.open_stream,
-  plait.signal_or_start
+  plait.list_children, plait.fan_out_load, plait.fan_out_times, plait.earlier_runs, plait.overview,
+  plait.failures, plait.failure_group, plait.failure_history, plait.failure_workers, plait.latency,
+  plait.list_attempts, plait.job_times, plait.explain_job, plait.set_trigger, plait.delete_trigger,
+  plait.list_triggers, plait.list_fires, plait.emit, plait.list_events, plait.job_nodes,
+  plait.follow, plait.open_stream, plait.signal_or_start
   to plait_client, plait_tenant, plait_admin;
 
 grant execute on function plait.register_artifact, plait.find_artifact

@@ -110,7 +110,7 @@ class NodeRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepView:
-    """One step of a durable function, for display; the fields after `fan_out_id` describe its fan-out."""
+    """One step of a durable function, for display; the fields from `strategy` to `timeout_at` describe its fan-out."""
 
     seq: int
     name: str
@@ -130,6 +130,8 @@ class StepView:
     failed: int | None
     canceled: int | None
     timeout_at: datetime | None
+    started_at: datetime | None
+    took_s: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

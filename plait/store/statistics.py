@@ -2,10 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Literal
 from uuid import UUID
 
 from plait.model.states import Status
 from plait.store.database import Database
+
+ChildOrder = Literal["index", "duration", "wait", "status"]
+"""By status: those that need attention first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +58,44 @@ class ChildRow:
     fan_outs: int
     attempts: str
     """JSON."""
+    steps: bool
+    wait_s: float | None
+    run_s: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FanOutTimes:
+    """How long the children of a fan-out waited and ran, in seconds."""
+
+    total: int
+    children: int
+    """How many were read: all, up to 100,000."""
+    ran: int
+    """How many have started and ended: the run times are theirs."""
+    unfinished: int
+    never_ran: int
+    started: int
+    """How many have started: the wait times are theirs."""
+    run_mean_s: float | None
+    run_p50_s: float | None
+    run_p95_s: float | None
+    run_max_s: float | None
+    wait_p50_s: float | None
+    wait_p95_s: float | None
+    wait_max_s: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierRuns:
+    """Run times of earlier jobs of the same definition, in seconds."""
+
+    runs: int
+    mean_s: float | None
+    p50_s: float | None
+    p95_s: float | None
+    since: datetime | None
+    complete: bool
+    """False: older ones may exist."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,13 +159,15 @@ class Statistics:
         all_tenants: bool = False,
         start: int = 0,
         limit: int = 100,
+        sort: ChildOrder = "index",
+        descending: bool = False,
     ) -> list[ChildRow]:
-        """List the children of a job's fan-out, starting at the index `start`. Default: the first fan-out."""
+        """The children of a job's fan-out in this order, starting at a place in it. Default: the first fan-out, by index."""
         sql = (
             "select * from plait.list_children(p_job => $1, p_fan_out => $2, p_tenant => $3, p_all => $4, "
-            "p_start => $5, p_limit => $6)"
+            "p_start => $5, p_limit => $6, p_sort => $7, p_descending => $8)"
         )
-        rows = await self._db.fetch(sql, job_id, fan_out_id, tenant_id, all_tenants, start, limit)
+        rows = await self._db.fetch(sql, job_id, fan_out_id, tenant_id, all_tenants, start, limit, sort, descending)
         return [ChildRow(**{**row, "status": Status(row["status"])}) for row in rows]
 
     async def fan_out_load(
@@ -144,6 +188,25 @@ class Statistics:
         )
         rows = await self._db.fetch(sql, job_id, fan_out_id, tenant_id, all_tenants, start, end, parts)
         return [FanOutLoadRow(**row) for row in rows]
+
+    async def fan_out_times(
+        self,
+        job_id: UUID,
+        fan_out_id: UUID | None = None,
+        *,
+        tenant_id: UUID | None = None,
+        all_tenants: bool = False,
+    ) -> FanOutTimes | None:
+        """How long the children of a job's fan-out waited and ran; None if it has no such fan-out."""
+        sql = "select * from plait.fan_out_times($1, $2, $3, $4)"
+        row = await self._db.fetchrow(sql, job_id, fan_out_id, tenant_id, all_tenants)
+        return FanOutTimes(**row) if row else None
+
+    async def earlier_runs(
+        self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
+    ) -> EarlierRuns:
+        sql = "select * from plait.earlier_runs($1, $2, $3)"
+        return EarlierRuns(**await self._db.fetchrow(sql, job_id, tenant_id, all_tenants))
 
     async def overview(self, *, tenant_id: UUID | None = None, all_tenants: bool = False) -> Overview:
         row = await self._db.fetchrow("select * from plait.overview($1, $2)", tenant_id, all_tenants)

@@ -60,7 +60,7 @@ class StepKey(msgspec.Struct, frozen=True, gc=False):
 
 
 class Checkpoint(msgspec.Struct, frozen=True, gc=False):
-    """The outcome of a step: a value or an error. `finished`: its position in the order in which steps finished; None if its branch was canceled."""
+    """The end of a step: a value or an error. `finished` is its place in the order of ends; None if its branch was canceled. `took_s`: how long it ran."""
 
     lease: Lease
     key: StepKey
@@ -69,6 +69,7 @@ class Checkpoint(msgspec.Struct, frozen=True, gc=False):
     hash: str | None
     value: str | None
     error: str | None
+    took_s: float | None = None
 
 
 class StepRow(msgspec.Struct, frozen=True, gc=False):
@@ -303,6 +304,7 @@ def step_columns(steps: Sequence[Checkpoint]) -> dict[str, list[Any] | None]:
         "p_branches": [step.key.branch for step in steps] if any(step.key.branch for step in steps) else None,
         "p_finished": [step.finished for step in steps],
         "p_done": _used([False if step.finished is None else None for step in steps]),
+        "p_took_s": _used([step.took_s for step in steps]),
     }
 
 

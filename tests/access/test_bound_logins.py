@@ -138,7 +138,7 @@ async def test_only_an_admin_reads_across_tenants(tenants: TwoTenants, kind: str
     async with connected(tenants.database.admin_url) as admin:
         functions = await functions_of(admin, "plait_tenant", "p_all")
     assert {f.name for f in functions} == {
-        "explain_job", "failure_group", "failure_history", "failure_workers", "failures", "fan_out_load", "find_artifact", "get_job", "history", "job_history", "job_info", "job_nodes", "job_times", "job_tree", "latency",
+        "earlier_runs", "explain_job", "failure_group", "failure_history", "failure_workers", "failures", "fan_out_load", "fan_out_times", "find_artifact", "get_job", "history", "job_history", "job_info", "job_nodes", "job_times", "job_tree", "latency",
         "list_attempts", "list_children", "list_connectors", "list_endpoints", "list_events", "list_fan_outs", "list_fires", "list_jobs",
         "list_steps", "list_triggers", "overview", "search_jobs", "unread_signals",
     }  # fmt: skip

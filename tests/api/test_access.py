@@ -46,6 +46,7 @@ AS_IT_IS = {
     (f"POST {PREFIX}/jobs/{{job_id}}/retry", 409),
     (f"POST {PREFIX}/embeds", 422),
     (f"GET {PREFIX}/jobs/failures/{{definition_key}}/{{fingerprint}}", 404),
+    (f"GET {PREFIX}/jobs/{{job_id}}/children/times", 404),
 } | {
     (name, 409 if name.startswith("POST") else 503)
     for name in ROUTES

@@ -68,6 +68,45 @@ async def test_a_child_says_whether_it_has_fan_outs_of_its_own_and_anothers_job_
     assert (await other.get(f"/jobs/{job}/children")).status_code == 404
 
 
+async def test_the_slowest_children_come_first_from_page_to_page_and_their_percentiles_are_told(
+    api: ApiClient, harness: Harness
+) -> None:
+    job = await harness.enqueue("add")
+    parent = await harness.worker()
+    await open_one(harness, parent, await parent.claim_one(), 4)
+    worker, leases = await claim_children(harness, 4)
+    for lease in leases[:3]:
+        await harness.advance(seconds=2)
+        await worker.succeed(lease)
+    caller = await api.acting("viewer")
+    slowest = {"sort": "duration", "descending": "true", "limit": "2"}
+    first = await caller.ok("GET", f"/jobs/{job}/children", params=slowest)
+    rest = await caller.ok("GET", f"/jobs/{job}/children", params={**slowest, "start": str(first["next"])})
+    assert [one["run_s"] for one in first["items"] + rest["items"]] == [6, 6, 4, 2]
+    assert {one["id"] for one in first["items"]} == {str(leases[2].job_id), str(leases[3].job_id)}
+    times = await caller.ok("GET", f"/jobs/{job}/children/times")
+    assert (times["ran"], times["unfinished"], times["run_p50_s"], times["run_max_s"]) == (3, 1, 4, 6)
+    assert (await caller.get(f"/jobs/{leases[0].job_id}/children/times")).status_code == 404
+    assert (await caller.get(f"/jobs/{job}/children", params={"sort": "name"})).status_code == 422
+    other = await api.acting("viewer", "another")
+    assert (await other.get(f"/jobs/{job}/children/times")).status_code == 404
+
+
+async def test_a_job_is_compared_with_earlier_jobs_of_its_definition(api: ApiClient, harness: Harness) -> None:
+    worker = await harness.worker()
+    jobs = []
+    for seconds in (2, 4, 9):
+        jobs.append(await harness.enqueue("add"))
+        lease = await worker.claim_one()
+        await harness.advance(seconds=seconds)
+        await worker.succeed(lease)
+    caller = await api.acting("viewer")
+    found = await caller.ok("GET", f"/jobs/{jobs[2]}/earlier-runs")
+    assert (found["runs"], found["mean_s"], found["complete"]) == (2, 3, True)
+    other = await api.acting("viewer", "another")
+    assert (await other.get(f"/jobs/{jobs[2]}/earlier-runs")).status_code == 404
+
+
 async def test_how_many_children_ran_at_once_is_told_over_time(api: ApiClient, harness: Harness) -> None:
     job = await harness.enqueue("add")
     parent = await harness.worker()

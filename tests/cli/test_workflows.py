@@ -98,11 +98,33 @@ def test_steps_are_shown(plait_on: RunPlait, order: str, shop: App, database: Te
     assert "price" in told
     assert "open: 0 of 2 succeeded, 0 failed, 0 canceled" in told
     end_the_children(shop, database, order)
-    assert [row["name"] for row in plait_on("jobs", "steps", order, "--json").json] == [
-        "price",
-        "fan_out",
-        "signal paid",
-    ]
+    steps = plait_on("jobs", "steps", order, "--json").json
+    assert [row["name"] for row in steps] == ["price", "fan_out", "signal paid"]
+    assert [row["took_s"] is not None for row in steps] == [True, True, False]
+
+
+def test_the_slowest_children_are_shown_with_the_percentiles_of_all(
+    plait_on: RunPlait, order: str, shop: App, database: TestDatabase
+) -> None:
+    waiting = plait_on("jobs", "children", order)
+    assert "0 of 2 have run; not in the run times: 2 unfinished" in waiting.out
+    end_the_children(shop, database, order)
+    told = plait_on("jobs", "children", order, "--sort", "wait", "-n", "1")
+    assert (told.out.count("item"), "2 of 2 have run; run time p50" in told.out) == (1, True)
+    found = plait_on("jobs", "children", order, "--json").json
+    assert (len(found["children"]), found["times"]["ran"]) == (2, 2)
+    assert "This job has no sub-jobs" in plait_on("jobs", "children", found["children"][0]["id"]).err
+    assert plait_on("jobs", "children", order, "--sort", "name").code == 2
+
+
+def test_a_job_is_shown_with_the_average_of_earlier_runs(
+    plait_on: RunPlait, order: str, shop: App, database: TestDatabase
+) -> None:
+    end_the_children(shop, database, order)
+    first, second = sorted(row["id"] for row in plait_on("jobs", "list", "--parent", order, "--json").json)
+    assert "earlier runs  none has succeeded" in plait_on("jobs", "show", first).out
+    assert "the last run that succeeded, since" in plait_on("jobs", "show", second).out
+    assert plait_on("jobs", "show", second, "--json").json["earlier_runs"]["runs"] == 1
 
 
 def test_a_signal_is_json(plait_on: RunPlait, order: str, shop: App, database: TestDatabase) -> None:

@@ -43,9 +43,16 @@ async def workflow(harness: Harness, chance: random.Random) -> str:
     lease = Lease(worker.id, root.job_id, root.attempt)
     steps = [
         Checkpoint(
-            lease=lease, key=StepKey("", name, 1, seq), kind="call", finished=seq, hash="0", value='"ok"', error=None
+            lease=lease,
+            key=StepKey("", name, 1, seq),
+            kind="call",
+            finished=seq,
+            hash="0",
+            value='"ok"',
+            error=None,
+            took_s=took_s,
         )
-        for seq, name in enumerate(("check_period", "list_regions"), 1)
+        for seq, (name, took_s) in enumerate((("check_period", 0.8), ("list_regions", 4.6)), 1)
     ]
     await harness.store.workflows.save_steps(worker.id, steps)
     await _open(harness, worker, root, "regions", 40, needed=34, seq=3, definition=REGION)

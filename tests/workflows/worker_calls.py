@@ -40,6 +40,7 @@ async def open_one(
     strategy: str = "collect_all",
     needed: int = 0,
     step: str = "fan_out",
+    seq: int = 1,
     fan_out: UUID | None = None,
     **options: Any,
 ) -> Suspension:
@@ -56,7 +57,7 @@ async def open_one(
         Lease(worker.id, lease.job_id, lease.attempt),
         NewFanOut(
             id=fan_out or new_id(),
-            key=StepKey("", step, 1, 1),
+            key=StepKey("", step, 1, seq),
             hash="0",
             strategy=strategy,
             needed=needed,

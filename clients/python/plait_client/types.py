@@ -55,6 +55,8 @@ Route = Literal[
     "GET /jobs/{job_id}/attempts",
     "POST /jobs/{job_id}/cancel",
     "GET /jobs/{job_id}/children",
+    "GET /jobs/{job_id}/children/times",
+    "GET /jobs/{job_id}/earlier-runs",
     "GET /jobs/{job_id}/explain",
     "GET /jobs/{job_id}/load",
     "GET /jobs/{job_id}/nodes",
@@ -202,6 +204,9 @@ class Child(TypedDict):
     last_error: str | None
     fan_outs: int
     attempts: list[Span]
+    steps: bool
+    wait_s: float | None
+    run_s: float | None
 
 
 class Children(TypedDict):
@@ -313,6 +318,17 @@ class Draft(TypedDict):
     event_name: NotRequired[str | None]
     data: NotRequired[dict[str, Any]]
     label: NotRequired[str]
+
+
+class EarlierRuns(TypedDict):
+    """Run times of earlier jobs of the same definition, in seconds."""
+
+    runs: int
+    mean_s: float | None
+    p50_s: float | None
+    p95_s: float | None
+    since: str | None
+    complete: bool
 
 
 class Embed(TypedDict):
@@ -520,6 +536,24 @@ class FanOut(TypedDict):
     running: int
     waiting: int
     scheduled: int
+
+
+class FanOutTimes(TypedDict):
+    """How long the sub-jobs of a fan-out waited and ran, in seconds, over all of them."""
+
+    total: int
+    children: int
+    ran: int
+    unfinished: int
+    never_ran: int
+    started: int
+    run_mean_s: float | None
+    run_p50_s: float | None
+    run_p95_s: float | None
+    run_max_s: float | None
+    wait_p50_s: float | None
+    wait_p95_s: float | None
+    wait_max_s: float | None
 
 
 class Fire(TypedDict):
@@ -1184,6 +1218,8 @@ class Step(TypedDict):
     kind: str
     attempt: int
     at: str
+    started_at: str | None
+    took_s: float | None
     done: bool
     due_at: str | None
     value: Any

@@ -119,10 +119,16 @@ export interface Child {
   node: string | null;
   /** The beginning of the error. */
   last_error: string | null;
-  /** Number of fan-outs that the job has opened. */
+  /** Number of its own fan-outs, without empty ones. */
   fan_outs: number;
-  /** The last 100 finished attempts. */
+  /** The last 100 ended attempts. */
   attempts: Span[];
+  /** Whether it has steps that run or wait in the job itself. */
+  steps: boolean;
+  /** Time from when it was due until its first start, or until now; null: it ended without a start. */
+  wait_s: number | null;
+  /** Run time: from its first start to its end, or until now; null: not started. */
+  run_s: number | null;
 }
 
 export interface Children {
@@ -253,6 +259,19 @@ export interface Draft {
   /** Data of the event. */
   data?: Record<string, unknown>;
   label?: string;
+}
+
+/** Run times of earlier jobs of the same definition, in seconds. */
+export interface EarlierRuns {
+  /** Number of jobs: the newest, at most 100, that were enqueued before this one and succeeded. */
+  runs: number;
+  mean_s: number | null;
+  p50_s: number | null;
+  p95_s: number | null;
+  /** When the oldest of them was enqueued. */
+  since: string | null;
+  /** False: older ones may exist, beyond the 10,000 rows that were searched. */
+  complete: boolean;
 }
 
 export interface Embed {
@@ -496,6 +515,28 @@ export interface FanOut {
   scheduled: number;
 }
 
+/** How long the sub-jobs of a fan-out waited and ran, in seconds, over all of them. */
+export interface FanOutTimes {
+  total: number;
+  /** Number of sub-jobs that were read: all of them, up to 100,000. */
+  children: number;
+  /** Number of sub-jobs that have started and ended. The run times are exactly those of these. */
+  ran: number;
+  /** Number of sub-jobs that have not ended. */
+  unfinished: number;
+  /** Number of sub-jobs that ended without a start, such as canceled ones. */
+  never_ran: number;
+  /** Number of sub-jobs that have started. The wait times are exactly those of these. */
+  started: number;
+  run_mean_s: number | null;
+  run_p50_s: number | null;
+  run_p95_s: number | null;
+  run_max_s: number | null;
+  wait_p50_s: number | null;
+  wait_p95_s: number | null;
+  wait_max_s: number | null;
+}
+
 export interface Fire {
   id: string;
   trigger_id: string;
@@ -716,7 +757,7 @@ export interface LastJob {
   status: Status | null;
 }
 
-/** How long jobs enqueued in one interval waited and ran, in seconds, from a sample. */
+/** Wait and run times, in seconds, of a sample of the jobs enqueued in one interval. */
 export interface Latency {
   /** Start of the interval. */
   at: string;
@@ -1262,7 +1303,12 @@ export interface Step {
   occurrence: number;
   kind: string;
   attempt: number;
+  /** When its result was checkpointed, or when its wait began. */
   at: string;
+  /** When it began; null: not known. */
+  started_at: string | null;
+  /** How long it took: a call or transaction ran, a fan-out was decided, a sleep or wait for a signal ended. Null: not done, or not known. */
+  took_s: number | null;
   done: boolean;
   due_at: string | null;
   value: unknown;
@@ -1451,7 +1497,7 @@ export interface Worker {
   leads: boolean;
   /** When a handler began to block its event loop, for a lost worker as of its last heartbeat; null if the event loop is not blocked. */
   blocked_since: string | null;
-  /** The job that blocks the event loop; null if unknown. */
+  /** The job that blocks it; null if unknown. */
   blocked_job_id: string | null;
   /** When it was declared lost, or left; null while it is alive. */
   ended_at: string | null;
@@ -1498,17 +1544,17 @@ export interface WorkerPage {
   queues: string[];
   definitions: string[];
   running_count: number;
-  /** Jobs that were claimed but had not started at its last heartbeat. */
+  /** Jobs that were claimed but not started at the last heartbeat. */
   prefetched_count: number;
   metadata: unknown;
   started_at: string;
   last_seen_at: string;
   lease_expires_at: string;
-  /** Its node. */
+  /** The worker's node. */
   node: string | null;
-  /** Whether it is shutting down gracefully: it finishes its running jobs. */
+  /** Whether the worker is shutting down gracefully: it finishes its running jobs. */
   draining: boolean;
-  /** Whether its process is the leader. */
+  /** Whether the worker's process is the leader. */
   leads: boolean;
   /** When a handler began to block its event loop, for a lost worker as of its last heartbeat; null if the event loop is not blocked. */
   blocked_since: string | null;
@@ -1630,7 +1676,9 @@ export interface Routes {
   "GET /jobs/{job_id}/artifacts/{sha256}": { path: { job_id: string; sha256: string }; query: { tenant?: string | null }; body: undefined; answer: unknown };
   "GET /jobs/{job_id}/attempts": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfAttempt };
   "POST /jobs/{job_id}/cancel": { path: { job_id: string }; query: { tenant?: string | null }; body: Cancel | null | undefined; answer: Moved };
-  "GET /jobs/{job_id}/children": { path: { job_id: string }; query: { fan_out?: string | null; start?: number; limit?: number; tenant?: string | null }; body: undefined; answer: Children };
+  "GET /jobs/{job_id}/children": { path: { job_id: string }; query: { fan_out?: string | null; start?: number; limit?: number; sort?: "index" | "duration" | "wait" | "status"; descending?: boolean; tenant?: string | null }; body: undefined; answer: Children };
+  "GET /jobs/{job_id}/children/times": { path: { job_id: string }; query: { fan_out?: string | null; tenant?: string | null }; body: undefined; answer: FanOutTimes };
+  "GET /jobs/{job_id}/earlier-runs": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: EarlierRuns };
   "GET /jobs/{job_id}/explain": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: Explanation };
   "GET /jobs/{job_id}/load": { path: { job_id: string }; query: { fan_out?: string | null; start?: string | null; end?: string | null; parts?: number; tenant?: string | null }; body: undefined; answer: PageOfLoad };
   "GET /jobs/{job_id}/nodes": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfJobNode };

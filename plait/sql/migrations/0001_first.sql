@@ -482,6 +482,7 @@ create table plait.steps (
   seq         integer not null,
   occurrence  integer not null,
   attempt     integer not null,
+  took_s      real,
   done        boolean not null default true,
   name        text collate "C" not null,
   kind        text not null check (

@@ -102,6 +102,8 @@ create table plait.steps (
   occurrence  integer not null,                      -- counts steps of this name in this branch,
                                                      -- from 1
   attempt     integer not null,
+  took_s      real,                                  -- call, transaction: how long it ran, measured
+                                                     -- by its worker; other kinds: see list_steps
   done        boolean not null default true,         -- false with an error: the step's branch was
                                                      -- canceled before it ended
   name        text collate "C" not null,

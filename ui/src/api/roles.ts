@@ -54,6 +54,8 @@ export const LEAST_ROLE: Record<keyof Routes, Role | "anybody"> = {
   "GET /jobs/{job_id}/attempts": "viewer",
   "POST /jobs/{job_id}/cancel": "operator",
   "GET /jobs/{job_id}/children": "viewer",
+  "GET /jobs/{job_id}/children/times": "viewer",
+  "GET /jobs/{job_id}/earlier-runs": "viewer",
   "GET /jobs/{job_id}/explain": "viewer",
   "GET /jobs/{job_id}/load": "viewer",
   "GET /jobs/{job_id}/nodes": "viewer",

@@ -10,8 +10,9 @@ import { Table } from "../parts/Table";
 import { Time } from "../parts/Time";
 import { jobColumns } from "./job-columns";
 import { jobsWith } from "./job-filter";
+import { workflowParams } from "./workflow-params";
 
-const SHOWN = new Set(["id", "definition", "status", "attempts", "started", "finished", "worker"]);
+const SHOWN = new Set(["id", "definition", "status", "attempts", "started", "finished", "ran", "worker"]);
 
 const columns = jobColumns(null).filter(({ key }) => SHOWN.has(key));
 
@@ -66,13 +67,16 @@ export function SubJobs({ job }: { job: JobPage }) {
         onOpen={(child) => void navigate({ to: "/jobs/$jobId", params: { jobId: child.id } })}
         maxHeight={560}
       />
-      {job.children.next && (
-        <p>
+      <p className="row wrap">
+        {job.children.next && (
           <Link to="/jobs" search={jobsWith({ parent: job.id }) as never}>
             Show all sub-jobs
           </Link>
-        </p>
-      )}
+        )}
+        <Link to="/workflows/$jobId" params={{ jobId: job.root_id ?? job.id }} search={workflowParams.link({ at: job.id, sort: "-duration" }) as never}>
+          Show the slowest first
+        </Link>
+      </p>
     </>
   );
 }

@@ -1,13 +1,15 @@
-/** The steps of a durable function in order. Completed steps are not executed again. */
+/** The steps of a durable function in order, with their durations. Completed steps are not executed again. */
 
 import type { Step } from "../api/types";
 import { Tag } from "../parts/Badge";
 import { Code } from "../parts/Code";
 import { Json } from "../parts/Json";
 import { Panel } from "../parts/Page";
-import { Time } from "../parts/Time";
+import { Duration, Time } from "../parts/Time";
 
 export function Steps({ steps }: { steps: Step[] }) {
+  const timed = steps.filter(({ took_s }) => took_s !== null);
+  const slowest = timed.length > 1 ? timed.reduce((one, other) => (other.took_s! > one.took_s! ? other : one)) : null;
   return (
     <Panel>
       <ol className="steps">
@@ -16,10 +18,16 @@ export function Steps({ steps }: { steps: Step[] }) {
             <span className="quiet mono">{step.seq}</span>
             <Tag tone={step.error ? "bad" : step.done ? undefined : "warn"}>{step.kind.replaceAll("_", " ")}</Tag>
             <strong>
-              {step.name}
-              {step.occurrence > 0 && <span className="quiet">{` #${step.occurrence + 1}`}</span>}
+              {nameOfStep(step)}
               {!step.done && <span className="warn"> pending</span>}
+              {step === slowest && (
+                <>
+                  {" "}
+                  <Tag tone="warn">slowest</Tag>
+                </>
+              )}
             </strong>
+            <span className="took">{step.took_s !== null && <Duration seconds={step.took_s} />}</span>
             <span className="quiet">
               {`attempt ${step.attempt}, `}
               <Time at={step.at} />
@@ -46,3 +54,6 @@ export function Steps({ steps }: { steps: Step[] }) {
     </Panel>
   );
 }
+
+/** Occurrences of a name count from 1. */
+export const nameOfStep = ({ name, occurrence }: Step) => (occurrence > 1 ? `${name} ${occurrence}` : name);

@@ -16,6 +16,7 @@ import { Duration, Since, Time } from "../parts/Time";
 import { JobActions } from "./job-actions";
 import { Attempts, Output } from "./job-attempts";
 import { FanOuts, SubJobs } from "./job-children";
+import { Compared } from "./job-compared";
 import { jobsWith } from "./job-filter";
 import { Reasons } from "./job-reasons";
 import { Steps } from "./job-steps";
@@ -48,6 +49,7 @@ function Shown({ job }: { job: JobPage }) {
   // Set when the page opens: the tab does not change if the job fails while the user reads its payload.
   const [first] = useState<"attempts" | "data">(job.status === "failed" || job.status === "dead_letter" ? "attempts" : "data");
   const tab = wanted || first;
+  const fanOuts = job.fan_outs.filter(({ total }) => total > 0);
   const tree = job.root_id !== null || job.fan_outs.length > 0;
   return (
     <Page
@@ -68,7 +70,7 @@ function Shown({ job }: { job: JobPage }) {
           <JobFacts job={job} />
         </div>
       </Panel>
-      {job.fan_outs.length > 0 && <FanOuts fanOuts={job.fan_outs} />}
+      {fanOuts.length > 0 && <FanOuts fanOuts={fanOuts} />}
       <Tabs
         label="Job details"
         chosen={tab}
@@ -77,7 +79,7 @@ function Shown({ job }: { job: JobPage }) {
           { key: "data", label: "Payload and result" },
           { key: "attempts", label: `Attempts (${job.attempt_count} of ${job.max_attempts})` },
           { key: "steps", label: `Steps (${job.steps.length})`, hidden: !job.steps.length },
-          { key: "sub-jobs", label: "Sub-jobs", hidden: !job.fan_outs.length },
+          { key: "sub-jobs", label: "Sub-jobs", hidden: !fanOuts.length },
         ]}
       >
         {tab === "data" && <Data job={job} />}
@@ -146,6 +148,7 @@ function JobFacts({ job }: { job: JobPage }) {
         ["Started", job.started_at && <Time at={job.started_at} />],
         ["Finished", job.finished_at && <Time at={job.finished_at} />],
         ["Run time", job.started_at && <Since from={job.started_at} to={job.finished_at} />],
+        ["Compared with earlier runs", job.started_at && <Compared job={job} />],
         ["Handler time", job.own_s !== null && <Duration seconds={job.own_s} />],
         ["Waiting time", job.waiting_s !== null && <Duration seconds={job.waiting_s} />],
         ["Attempts", `${job.attempt_count} of ${job.max_attempts} used`],

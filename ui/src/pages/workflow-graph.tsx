@@ -13,6 +13,7 @@ import { keyOf, useTenant } from "../api/hooks";
 import type { FanOut, JobPage, Status, Step } from "../api/types";
 import { Badge, Tag } from "../parts/Badge";
 import { Icon, type IconName } from "../parts/Icon";
+import { duration } from "../parts/Time";
 import { childrenOf, nameOf, nameOfFanOut } from "./workflow-rows";
 import { FanOutBar, FanOutWords, ruleOf } from "./workflow-tree";
 import "./workflow-graph.css";
@@ -187,7 +188,7 @@ function laidOut(root: JobPage, opened: ReadonlySet<string>, read: Read): { node
 /** The parts of a job in order: its fan-outs, and the steps between them in groups. */
 function partsOf(job: JobPage): (FanOut | Step[])[] {
   const parts: (FanOut | Step[])[] = [];
-  const left = new Map(job.fan_outs.map((one) => [one.id, one]));
+  const left = new Map(job.fan_outs.filter(({ total }) => total > 0).map((one) => [one.id, one]));
   for (const step of job.steps) {
     const fanOut = step.fan_out_id ? left.get(step.fan_out_id) : undefined;
     const before = parts.at(-1);
@@ -254,7 +255,7 @@ function StepsNode({ data }: NodeProps<Box>) {
   const open = steps.some(({ done }) => !done);
   return (
     <Frame id={null} icon={failed ? "alert" : open ? "clock" : "check"} title={steps.length === 1 ? steps[0]!.name : `${steps.length} steps`}>
-      <span className="quiet cut">{steps.length === 1 ? `${steps[0]!.kind}${open ? ", pending" : ""}` : steps.map(({ name }) => name).join(", ")}</span>
+      <span className="quiet cut">{steps.length === 1 ? `${steps[0]!.kind}${open ? ", pending" : ""}${steps[0]!.took_s === null ? "" : `, ${duration(steps[0]!.took_s)}`}` : steps.map(({ name }) => name).join(", ")}</span>
     </Frame>
   );
 }

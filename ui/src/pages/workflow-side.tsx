@@ -13,15 +13,17 @@ import { Loaded, NotFound } from "../parts/States";
 import { Duration, Since, Time } from "../parts/Time";
 import { jobsWith } from "./job-filter";
 import { useTenantNames } from "./tenant-names";
+import { Compared } from "./job-compared";
 import { fanOutOf } from "./workflow-rows";
+import { ChildTimes } from "./workflow-times";
 import { FanOutBar, FanOutWords, ruleOf } from "./workflow-tree";
 
 interface Props {
   root: JobPage;
   /** The id of a job or the name of a fan-out. Empty if nothing is selected. */
   id: string;
-  /** The selected fan-out, if it is loaded. */
-  fanOut?: FanOut;
+  /** The selected fan-out and its job, if it is loaded. */
+  fanOut?: FanOut & { parent: string };
   onSelect: (id: string) => void;
 }
 
@@ -52,6 +54,8 @@ function OfAll({ root, onSelect }: Pick<Props, "root" | "onSelect">) {
             ["Tenant", tenantOf(root.tenant_id)],
             ["Enqueued", <Time at={root.created_at} />],
             ["Duration", <Since from={root.created_at} to={root.finished_at} />],
+            ["Run time", root.started_at && <Since from={root.started_at} to={root.finished_at} />],
+            ["Compared", root.started_at && <Compared job={root} />],
             ["Waiting for", root.wait_on && <code>{root.wait_on.split(" ")[0]}</code>],
           ]}
         />
@@ -62,7 +66,7 @@ function OfAll({ root, onSelect }: Pick<Props, "root" | "onSelect">) {
   );
 }
 
-function OfFanOut({ fanOut, onSelect }: { fanOut: FanOut; onSelect: (id: string) => void }) {
+function OfFanOut({ fanOut, onSelect }: { fanOut: FanOut & { parent: string }; onSelect: (id: string) => void }) {
   return (
     <>
       <header>
@@ -84,6 +88,7 @@ function OfFanOut({ fanOut, onSelect }: { fanOut: FanOut; onSelect: (id: string)
             ["Times out", fanOut.timeout_at && !fanOut.decision && <Time at={fanOut.timeout_at} />],
           ]}
         />
+        <ChildTimes parent={fanOut.parent} fanOut={fanOut} onSelect={onSelect} />
         <Failures query={{ fan_out: fanOut.id }} title="Failed jobs" onSelect={onSelect} />
       </div>
     </>
@@ -149,6 +154,7 @@ function JobInShort({ root, job, onSelect }: { root: JobPage; job: JobPage; onSe
             ["Due", job.status === "scheduled" && <Time at={job.run_at} />],
             ["Started", job.started_at && <Time at={job.started_at} />],
             ["Run time", job.started_at && <Since from={job.started_at} to={job.finished_at} />],
+            ["Compared", job.started_at && <Compared job={job} />],
             ["Handler time", job.own_s !== null && <Duration seconds={job.own_s} />],
             ["Waiting time", job.waiting_s !== null && <Duration seconds={job.waiting_s} />],
             ["Worker", job.last_worker],

@@ -6,10 +6,12 @@
 import { useCallback, useEffect, useRef, useState, type ReactNode } from "react";
 import { now as time } from "../api/clock";
 import { useRead } from "../api/hooks";
-import type { JobPage } from "../api/types";
+import type { JobPage, Step } from "../api/types";
 import { Button } from "../parts/Button";
 import { absolute, duration } from "../parts/Time";
 import { useKeys } from "../shell/keys";
+import { nameOfStep } from "./job-steps";
+import { SortSelect, type Order } from "./workflow-order";
 import { PHASES, phasesOf, type Phase } from "./workflow-phases";
 import type { Row } from "./workflow-rows";
 
@@ -52,7 +54,7 @@ export function useRange(root: JobPage, zoom: string, setZoom: (zoom: string) =>
 
 export type Ranging = ReturnType<typeof useRange>;
 
-export function TimelineTools({ ranging }: { ranging: Ranging }) {
+export function TimelineTools({ ranging, sorting }: { ranging: Ranging; sorting: { chosen: Order; onChoose: (order: Order) => void } }) {
   const { range, scale, move, fit, zoomed } = ranging;
   const width = range.to - range.from;
   useKeys("Timeline", {
@@ -73,6 +75,7 @@ export function TimelineTools({ ranging }: { ranging: Ranging }) {
         ))}
       </ul>
       <div className="row">
+        <SortSelect {...sorting} />
         <span className="quiet">{`${duration(width / 1000)} shown`}</span>
         <Button icon="plus" aria-label="Zoom in" title="Zoom in (+)" onClick={() => scale(0.5)} />
         <Button aria-label="Zoom out" title="Zoom out (-)" onClick={() => scale(2)}>
@@ -144,8 +147,9 @@ export function Lane({ row, ranging, root }: { row: Row; ranging: Ranging; root:
   const { now, range } = ranging;
   if (row.kind === "fan-out") return <FanOutLane row={row} ranging={ranging} />;
   if (row.kind === "job") return <RootLane root={root} ranging={ranging} />;
+  if (row.kind === "step") return <StepLane step={row.step} ranging={ranging} />;
   if (!row.child) return <span role="gridcell" className="td lane" aria-label="Loading" />;
-  return <Phases phases={phasesOf({ ...row.child, since: row.child.run_at }, now)} range={range} />;
+  return <Phases phases={phasesOf({ ...row.child, since: row.child.run_at }, now)} range={range} final={row.child.finished_at} />;
 }
 
 /** One lane for all children of a fan-out: the number of jobs that ran concurrently, and failed attempts, in the visible range. */
@@ -162,6 +166,7 @@ function FanOutLane({ row: { fanOut, name, parent }, ranging: { now, range, zoom
   return (
     <LaneBox range={range} title={title}>
       <Piece range={range} from={from} to={to} className="ph-fan-out" title={title} />
+      <Took range={range} from={from} to={to} seconds={(to - from) / 1000} />
       {most > 0 && first !== undefined && width > 0 && (
         <svg className="load" viewBox={`0 0 ${PARTS} ${most}`} preserveAspectRatio="none" style={{ left: `${part(first, range)}%`, width: `${part(first + width * PARTS, range) - part(first, range)}%` }} aria-hidden="true">
           <path d={`M0 ${most}${items.map(({ running }, at) => `L${at} ${most - running}H${at + 1}`).join("")}V${most}Z`} />
@@ -175,15 +180,34 @@ function FanOutLane({ row: { fanOut, name, parent }, ranging: { now, range, zoom
 function RootLane({ root, ranging }: { root: JobPage; ranging: Ranging }) {
   const attempts = useRead("GET /jobs/{job_id}/attempts", { path: { job_id: root.id } }, { live: ["job"], when: (event) => event.id === root.id });
   const since = root.status === "running" ? root.claimed_at : root.run_at;
-  return <Phases phases={phasesOf({ ...root, since, attempts: attempts.data?.items ?? [] }, ranging.now)} range={ranging.range} />;
+  return <Phases phases={phasesOf({ ...root, since, attempts: attempts.data?.items ?? [] }, ranging.now)} range={ranging.range} final={root.finished_at} />;
 }
 
-function Phases({ phases, range }: { phases: Phase[]; range: Range }) {
+/** A step of a job: when it ran, or how long it waited. */
+function StepLane({ step, ranging: { now, range } }: { step: Step; ranging: Ranging }) {
+  const to = step.took_s === null ? (step.done ? Date.parse(step.at) : now) : Date.parse(step.started_at ?? step.at) + step.took_s * 1000;
+  const from = Math.min(to, Date.parse(step.started_at ?? step.at));
+  const waits = step.kind === "sleep" || step.kind === "signal";
+  const known = step.took_s !== null || !step.done;
+  const title = `${step.kind} ${nameOfStep(step)}: ${step.error ? "failed" : step.done ? "done" : "pending"}${known ? `, ${duration((to - from) / 1000)}` : ""}`;
+  return (
+    <LaneBox range={range} title={title}>
+      <Piece range={range} from={from} to={to} className={waits ? "ph-wait" : `ph-run ph-step ${step.error ? "s-failed" : "s-succeeded"}`} title={title} />
+      {known && <Took range={range} from={from} to={to} seconds={(to - from) / 1000} />}
+    </LaneBox>
+  );
+}
+
+function Phases({ phases, range, final }: { phases: Phase[]; range: Range; final: string | null }) {
+  const [first, last] = [phases.find(({ kind }) => kind === "run"), phases.at(-1)];
+  // The run time, as in the tree: from the first start to the end, or until now.
+  const end = final ? Date.parse(final) : last?.to;
   return (
     <LaneBox range={range} title={phases.map(described).join("; ")}>
       {phases.map((phase) => (
         <Piece key={`${phase.kind} ${phase.from}`} range={range} from={phase.from} to={phase.to} className={`ph-${phase.kind} ${phase.status ? `s-${phase.status}` : ""}`} title={described(phase)} />
       ))}
+      {first && last && end !== undefined && <Took range={range} from={phases[0]!.from} to={Math.max(end, last.to)} seconds={(end - first.from) / 1000} />}
     </LaneBox>
   );
 }
@@ -204,6 +228,18 @@ function Piece({ range, from, to, className, title }: { range: Range; from: numb
   const left = Math.max(-1, part(from, range));
   const right = Math.min(101, part(to, range));
   return <span className={`phase ${className}`} title={title} style={{ left: `${left}%`, width: `${Math.max(0, right - left)}%` }} />;
+}
+
+/** The duration of a bar: after its end, or before its start if there is no space, or else inside it. */
+function Took({ range, from, to, seconds }: { range: Range; from: number; to: number; seconds: number }) {
+  if (to < range.from || from > range.to || seconds < 0) return null;
+  const [left, right] = [part(from, range), part(to, range)];
+  const place = right < 90 ? { left: `${right}%` } : left > 10 ? { right: `${100 - left}%` } : { right: 0 };
+  return (
+    <span className={`took ${right < 90 || left > 10 ? "" : "inside"}`} style={place} aria-hidden="true">
+      {duration(seconds)}
+    </span>
+  );
 }
 
 function described(phase: Phase): string {

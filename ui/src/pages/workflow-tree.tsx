@@ -2,12 +2,14 @@
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useId, useRef, useState, type ReactNode } from "react";
-import type { FanOut } from "../api/types";
+import type { Child, FanOut, JobPage } from "../api/types";
 import { Badge, Tag } from "../parts/Badge";
 import { Bar } from "../parts/Bar";
 import { Icon } from "../parts/Icon";
-import { Since } from "../parts/Time";
-import { childrenOf, isOpen, nameOfFanOut, type Outline, type Row } from "./workflow-rows";
+import { Duration, Since } from "../parts/Time";
+import { nameOfStep } from "./job-steps";
+import { SortHead, type Order } from "./workflow-order";
+import { childrenOf, isOpen, nameOfFanOut, partsOf, type Outline, type Row } from "./workflow-rows";
 
 interface Props {
   label: string;
@@ -37,7 +39,7 @@ export function Rows({ label, outline, turned, selected, sought, onSelect, onTur
     getScrollElement: () => box.current,
     estimateSize: () => rowHeight,
     overscan: 10,
-    getItemKey: (index) => outline.row(index).key,
+    getItemKey: (index) => slotOf(outline.row(index)),
   });
   const seen = virtual.getVirtualItems();
   const [first, last] = [seen[0]?.index ?? 0, seen.at(-1)?.index ?? 0];
@@ -145,18 +147,24 @@ export function Rows({ label, outline, turned, selected, sought, onSelect, onTur
   );
 }
 
-/** The name of a row in the URL, or null while its job is loading. */
+/** Where a row is drawn. A sorted child may move while its page is loaded again, and must not be drawn twice under one key. */
+const slotOf = (row: Row) => (row.kind === "child" ? `${row.fanOut}.${row.place}` : row.key);
+
+/** The name of a row in the address, or null for a step, and while its job is loading. */
 export function idOf(row: Row): string | null {
+  if (row.kind === "step") return null;
   return row.kind === "job" ? row.job.id : row.kind === "fan-out" ? nameOfFanOut(row.fanOut.id) : (row.child?.id ?? null);
 }
 
 function opens(row: Row): boolean {
-  if (row.kind === "job") return row.job.fan_outs.length > 0;
-  return row.kind === "fan-out" ? childrenOf(row.fanOut) > 0 : (row.child?.fan_outs ?? 0) > 0;
+  if (row.kind === "job") return partsOf(row.job).length > 0;
+  if (row.kind === "step") return false;
+  return row.kind === "fan-out" ? childrenOf(row.fanOut) > 0 : row.child !== undefined && (row.child.fan_outs > 0 || row.child.steps);
 }
 
 function wordsOf(row: Row): string {
-  return row.kind === "job" ? row.job.definition_key : row.kind === "fan-out" ? row.name : `${row.child?.definition_key ?? "job"} ${row.index}`;
+  if (row.kind === "step") return nameOfStep(row.step);
+  return row.kind === "job" ? row.job.definition_key : row.kind === "fan-out" ? row.name : `${row.child?.definition_key ?? "job"} ${row.child?.fan_out_index ?? ""}`;
 }
 
 function Name({ row }: { row: Row }) {
@@ -167,25 +175,41 @@ function Name({ row }: { row: Row }) {
         <Icon name="tree" size={14} />
         <span title={row.name}>{row.name}</span>
         <span className="quiet">{`× ${row.fanOut.total.toLocaleString()}`}</span>
+        {row.shown > 0 && row.shown < row.fanOut.total && <span className="quiet">{`, ${row.shown.toLocaleString()} sorted`}</span>}
+      </>
+    );
+  if (row.kind === "step")
+    return (
+      <>
+        <Icon name={row.step.error ? "alert" : row.step.done ? "check" : "clock"} size={12} />
+        <span title={nameOfStep(row.step)}>{nameOfStep(row.step)}</span>
       </>
     );
   return (
     <>
-      <span className="mono quiet">{row.index}</span>
+      <span className="mono quiet">{row.child?.fan_out_index}</span>
       <span title={row.child?.definition_key}>{row.child?.definition_key ?? "…"}</span>
       {row.child?.node && <Tag>{row.child.node}</Tag>}
     </>
   );
 }
 
-export const TREE_TRACKS = "minmax(200px, 2fr) 118px 76px 96px minmax(140px, 2fr)";
+export const TREE_TRACKS = "minmax(200px, 2fr) 118px 76px 96px 96px minmax(120px, 2fr)";
 
-export function TreeHeads() {
-  return ["Status", "Attempts", "Run time", "Error"].map((title) => (
-    <span key={title} role="columnheader" className={`td ${title === "Attempts" || title === "Run time" ? "right" : ""}`}>
-      {title}
-    </span>
-  ));
+export function TreeHeads(sorting: { chosen: Order; onChoose: (order: Order) => void }) {
+  return (
+    <>
+      <SortHead by="status" title="Status" {...sorting} />
+      <span role="columnheader" className="td right">
+        Attempts
+      </span>
+      <SortHead by="wait" title="Wait" right {...sorting} />
+      <SortHead by="duration" title="Run time" right {...sorting} />
+      <span role="columnheader" className="td">
+        Error
+      </span>
+    </>
+  );
 }
 
 export function TreeCells({ row }: { row: Row }) {
@@ -197,6 +221,28 @@ export function TreeCells({ row }: { row: Row }) {
         </span>
         <span role="gridcell" className="td across quiet">
           <FanOutWords fanOut={row.fanOut} />
+        </span>
+      </>
+    );
+  if (row.kind === "step")
+    return (
+      <>
+        <span role="gridcell" className="td">
+          <Tag tone={row.step.error ? "bad" : row.step.done ? undefined : "warn"}>{row.step.kind}</Tag>
+        </span>
+        <span role="gridcell" className="td right">
+          {row.step.attempt}
+        </span>
+        <span role="gridcell" className="td right quiet">
+          –
+        </span>
+        <span role="gridcell" className="td right">
+          {row.step.took_s === null && !row.step.done ? <Since from={row.step.at} /> : <Duration seconds={row.step.took_s} />}
+        </span>
+        <span role="gridcell" className="td">
+          <span className="mono quiet" title={row.step.error ?? ""}>
+            {row.step.error?.split("\n")[0] ?? ""}
+          </span>
         </span>
       </>
     );
@@ -212,6 +258,9 @@ export function TreeCells({ row }: { row: Row }) {
         {job.attempt_count || "–"}
       </span>
       <span role="gridcell" className="td right">
+        {waitOf(job, began)}
+      </span>
+      <span role="gridcell" className="td right">
         {began ? <Since from={began} to={job.finished_at} /> : "–"}
       </span>
       <span role="gridcell" className="td">
@@ -223,7 +272,15 @@ export function TreeCells({ row }: { row: Row }) {
   );
 }
 
-/** The progress of a fan-out. A line marks the number of successes that it needs. */
+/** The time until the first start. A job that ended without one has none. */
+function waitOf(job: Child | JobPage, began: string | null): ReactNode {
+  if ("wait_s" in job && job.wait_s === null) return "–";
+  if ("wait_s" in job && began) return <Duration seconds={job.wait_s} />;
+  const due = "scheduled_for" in job && job.scheduled_for && job.scheduled_for > job.created_at ? job.scheduled_for : job.created_at;
+  return began || job.finished_at === null ? <Since from={due} to={began} /> : "–";
+}
+
+/** The progress of a fan-out, with a line at the number of successes that it needs. */
 export function FanOutBar({ fanOut, label = "Sub-jobs" }: { fanOut: Counts; label?: string }) {
   const ended = fanOut.succeeded + fanOut.failed + fanOut.canceled;
   return (

@@ -5,8 +5,7 @@ import { Link, Navigate, useParams } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { call } from "../api/client";
 import { keyOf, useRead, useTenant } from "../api/hooks";
-import { list, oneOf, searchOf, text } from "../api/search";
-import type { Child, JobPage } from "../api/types";
+import type { JobPage } from "../api/types";
 import { Badge } from "../parts/Badge";
 import { Copy } from "../parts/Code";
 import { Icon } from "../parts/Icon";
@@ -16,22 +15,15 @@ import { Tabs } from "../parts/Tabs";
 import { useKeys } from "../shell/keys";
 import { lazyPage } from "../shell/lazyPage";
 import { WorkflowActions } from "./workflow-actions";
-import { fanOutOf, isOpen, keyOfChild, outlineOf, PAGE, useBranches, type Outline, type Wanted } from "./workflow-rows";
+import type { Order } from "./workflow-order";
+import { workflowParams } from "./workflow-params";
+import { fanOutOf, isOpen, keyOfChild, NOTHING, outlineOf, PAGE, placeOf, useBranches, type Known, type Outline, type Wanted } from "./workflow-rows";
 import { Selected } from "./workflow-side";
 import { Lane, TIMELINE_TRACKS, TimelineHead, TimelineTools, useRange } from "./workflow-timeline";
 import { FanOutBar, Rows, TREE_TRACKS, TreeCells, TreeHeads } from "./workflow-tree";
 import "./workflow.css";
 
 const Graph = lazyPage(() => import("./workflow-graph"));
-
-export const workflowParams = searchOf({
-  view: oneOf("tree", "timeline", "graph"),
-  /** The selection: the id of a job or the name of a fan-out. */
-  at: text,
-  /** Rows whose state differs from the default: expanded or collapsed. */
-  turned: list,
-  zoom: text,
-});
 
 export default function Workflow() {
   const { jobId } = useParams({ strict: false }) as { jobId: string };
@@ -50,13 +42,14 @@ export default function Workflow() {
 }
 
 function Shown({ root }: { root: JobPage }) {
-  const [{ view, at, turned: list, zoom }, setSearch] = workflowParams.use();
+  const [{ view, at, turned: list, zoom, sort }, setSearch] = workflowParams.use();
   const turned = useMemo(() => new Set(list), [list]);
   const turn = useCallback((key: string) => setSearch({ turned: turned.has(key) ? list.filter((one) => one !== key) : [...list, key] }, { replace: true }), [list, turned, setSearch]);
   const select = useCallback((id: string) => setSearch({ at: id }, { replace: true }), [setSearch]);
   const setZoom = useCallback((zoom: string) => setSearch({ zoom }, { replace: true }), [setSearch]);
-  const { outline, onSeen, branches } = useOutline(root, turned);
-  const fanOut = [root, ...branches.values()].flatMap((job) => job.fan_outs).find(({ id }) => id === fanOutOf(at));
+  const sorting = { chosen: sort, onChoose: useCallback((sort: Order) => setSearch({ sort }, { replace: true }), [setSearch]) };
+  const { outline, onSeen, branches } = useOutline(root, turned, sort);
+  const [fanOut] = [root, ...branches.values()].flatMap((job) => job.fan_outs.filter(({ id }) => id === fanOutOf(at)).map((one) => ({ ...one, parent: job.id })));
   const sought = useSought(root, at, turned, (keys) => setSearch({ turned: [...list, ...keys] }, { replace: true }));
   const ranging = useRange(root, zoom, setZoom);
   useKeys("Workflow", {
@@ -98,10 +91,10 @@ function Shown({ root }: { root: JobPage }) {
             { key: "graph", label: "Graph" },
           ]}
         >
-          {view === "tree" && <Rows label="Tree" {...rows} tracks={TREE_TRACKS} heads={<TreeHeads />} cells={(row) => <TreeCells row={row} />} />}
+          {view === "tree" && <Rows label="Tree" {...rows} tracks={TREE_TRACKS} heads={<TreeHeads {...sorting} />} cells={(row) => <TreeCells row={row} />} />}
           {view === "timeline" && (
             <>
-              <TimelineTools ranging={ranging} />
+              <TimelineTools ranging={ranging} sorting={sorting} />
               <Rows label="Timeline" {...rows} className="timeline" rowHeight={26} tracks={TIMELINE_TRACKS} heads={<TimelineHead ranging={ranging} />} cells={(row) => <Lane row={row} ranging={ranging} root={root} />} />
             </>
           )}
@@ -137,28 +130,22 @@ function WorkflowProgress({ root }: { root: JobPage }) {
         <span className="quiet">{` ${ended.toLocaleString()} of ${all.total.toLocaleString()} sub-jobs finished`}</span>
         {root.fan_outs.length >= MOST && <span className="quiet">{` in the first ${MOST} fan-outs`}</span>}
         {all.failed > 0 && <span className="bad">{`, ${all.failed.toLocaleString()} failed`}</span>}
+        {all.canceled > 0 && <span className="quiet">{`, ${all.canceled.toLocaleString()} canceled`}</span>}
       </span>
     </div>
   );
 }
 
-interface Known {
-  children: ReadonlyMap<string, Child>;
-  branches: ReadonlyMap<string, JobPage>;
-}
-
-const NOTHING: Known = { children: new Map(), branches: new Map() };
-
 /** The rows with the data loaded so far. `onSeen` reports the visible rows, whose data is then loaded. */
-function useOutline(root: JobPage, turned: ReadonlySet<string>) {
+function useOutline(root: JobPage, turned: ReadonlySet<string>, order: Order) {
   const [known, setKnown] = useState(NOTHING);
   const [seen, setSeen] = useState<readonly [number, number]>([0, 60]);
-  const outline = useMemo(() => outlineOf(root, known.branches, turned, (fanOut, index) => known.children.get(keyOfChild(fanOut, index))), [root, known, turned]);
-  const asked = stable(wantedOf(root, known, turned, outline, seen));
+  const outline = useMemo(() => outlineOf(root, known, turned, order), [root, known, turned, order]);
+  const asked = stable(wantedOf(root, known, turned, order, outline, seen));
   const wanted = useMemo(() => JSON.parse(asked) as Wanted[], [asked]);
-  const openJobs = stable([...turned].flatMap((key) => known.children.get(key)?.id ?? []));
+  const openJobs = stable([...turned].flatMap((key) => known.byIndex.get(key)?.child.id ?? []));
   const jobs = useMemo(() => JSON.parse(openJobs) as string[], [openJobs]);
-  const found = useBranches(root.id, root.finished_at === null, wanted, jobs);
+  const found = useBranches(root.id, root.finished_at === null, wanted, jobs, order);
   useEffect(() => setKnown(found), [found]);
   const onSeen = useCallback((first: number, last: number) => setSeen((old) => (old[0] === first && old[1] === last ? old : [first, last])), []);
   return { outline, onSeen, branches: known.branches };
@@ -166,20 +153,21 @@ function useOutline(root: JobPage, turned: ReadonlySet<string>) {
 
 const stable = (value: unknown) => JSON.stringify(value);
 
-/** The pages of children to load: pages of visible rows, and pages of expanded rows. */
-function wantedOf(root: JobPage, known: Known, turned: ReadonlySet<string>, outline: Outline, [first, last]: readonly [number, number]): Wanted[] {
+/** The pages of children to load: visible ones, and those of expanded rows. */
+function wantedOf(root: JobPage, known: Known, turned: ReadonlySet<string>, order: Order, outline: Outline, [first, last]: readonly [number, number]): Wanted[] {
   const pages = new Map<string, Wanted>();
-  const want = (parent: string, fanOut: string, index: number) => {
-    const page = Math.floor(index / PAGE);
+  const want = (parent: string, fanOut: string, place: number) => {
+    if (place < 0) return;
+    const page = Math.floor(place / PAGE);
     pages.set(`${fanOut} ${page}`, { parent, fanOut, page });
   };
   for (let position = first; position <= Math.min(last, outline.count - 1); position++) {
     const row = outline.row(position);
-    if (row.kind === "child") want(row.parent, row.fanOut, row.index);
+    if (row.kind === "child") want(row.parent, row.fanOut, row.place);
   }
   for (const job of [root, ...known.branches.values()])
     for (const { id } of job.fan_outs)
-      for (const key of turned) if (key.startsWith(`${id}.`) && isOpen(key, 2, turned)) want(job.id, id, Number(key.slice(id.length + 1)));
+      for (const key of turned) if (key.startsWith(`${id}.`) && isOpen(key, 2, turned)) want(job.id, id, placeOf(known, order, id, Number(key.slice(id.length + 1))));
   return [...pages.values()].sort((a, b) => (a.fanOut < b.fanOut ? -1 : a.fanOut > b.fanOut ? 1 : a.page - b.page));
 }
 

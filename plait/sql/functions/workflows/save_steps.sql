@@ -7,15 +7,15 @@
 --   raises   check violations, and errors for values that are not JSON
 --   called   plait.sdk.steps._run_in_transaction, plait.store.workflows.save_steps
 --
--- p_done: false for a step whose branch was canceled before it ended; such a step is neither run
--- nor delivered again. Returns the positions of steps whose lease is lost; nothing is written for
--- these steps. The call can be repeated. A job that runs its steps in sequence sends them one by
--- one, and that case needs no joins.
+-- p_done: false for a step whose branch was canceled before it ended: it is neither run nor
+-- delivered again. p_took_s: how long each step ran, as its worker measured it. Returns the
+-- positions of steps whose lease is lost: nothing was written for them. The call can be repeated. A
+-- job that runs its steps in sequence sends them one by one, and that case needs no joins.
 create or replace function plait.save_steps(
   p_worker int, p_jobs uuid[], p_attempts int[], p_names text[], p_occurrences int[], p_seqs int[],
   p_kinds text[], p_hashes text[] default null, p_values text[] default null,
   p_errors text[] default null, p_branches text[] default null, p_finished int[] default null,
-  p_done boolean[] default null
+  p_done boolean[] default null, p_took_s real[] default null
 ) returns int[]
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
@@ -35,10 +35,10 @@ begin
     end if;
     insert into plait.steps (
       job_id, tenant_id, at, seq, occurrence, attempt, name, kind, hash, value, error, branch,
-      finished, done)
+      finished, done, took_s)
     values (p_jobs[1], v_tenant, v_now, p_seqs[1], p_occurrences[1], p_attempts[1], p_names[1],
             p_kinds[1], p_hashes[1], p_values[1]::json, p_errors[1], coalesce(p_branches[1], ''),
-            p_finished[1], coalesce(p_done[1], true))
+            p_finished[1], coalesce(p_done[1], true), p_took_s[1])
     on conflict do nothing;
     return null;
   end if;
@@ -52,16 +52,17 @@ begin
   ), x as materialized (
     select i.*, h.tenant_id
     from unnest(p_jobs, p_attempts, p_names, p_occurrences, p_seqs, p_kinds, p_hashes, p_values,
-                p_errors, p_branches, p_finished, p_done) with ordinality
+                p_errors, p_branches, p_finished, p_done, p_took_s) with ordinality
          i(job_id, attempt, name, occurrence, seq, kind, hash, value, error, branch, finished, done,
-           n)
+           took_s, n)
     left join held h on h.job_id = i.job_id and h.attempt = i.attempt
   ), saved as (
     insert into plait.steps (
       job_id, tenant_id, at, seq, occurrence, attempt, name, kind, hash, value, error, branch,
-      finished, done)
+      finished, done, took_s)
     select x.job_id, x.tenant_id, v_now, x.seq, x.occurrence, x.attempt, x.name, x.kind, x.hash,
-           x.value::json, x.error, coalesce(x.branch, ''), x.finished, coalesce(x.done, true)
+           x.value::json, x.error, coalesce(x.branch, ''), x.finished, coalesce(x.done, true),
+           x.took_s
     from x
     where x.tenant_id is not null
     on conflict do nothing
