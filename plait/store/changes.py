@@ -11,7 +11,7 @@ from plait.store.database import Database
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    kind: Literal["job", "fan_out", "log", "more"]
+    kind: Literal["job", "fan_out", "log", "log_line", "more"]
     """`more`: there are too many changes to list each one."""
     tenant_id: UUID | None
     id: UUID | None

@@ -11,6 +11,7 @@
 -- queues, for the first 500 (queue, tenant, priority) that a skip over the index finds. A job is
 -- returned once, in its current state. If the time ranges of calls overlap a little, and the caller
 -- drops duplicates, no late commit is missed.
+-- A job with new log lines is found in the latest 20,000 of them.
 -- p_tenants: null means all. One row of kind `more`: there were more than p_limit changes, and the
 -- caller should read everything again.
 create or replace function plait.changes(
@@ -20,6 +21,7 @@ language plpgsql stable security definer set search_path = plait, pg_temp set en
 set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
+  c_lines constant int := 20000;
   v_jobs uuid[];
   -- clock: of ids
   v_new  uuid := plait._uuid_floor(
@@ -139,4 +141,14 @@ begin
     from plait.running_state r
     where r.updated_at >= p_since and (p_tenants is null or r.tenant_id = any(p_tenants))
     limit p_limit;
+  return query
+    select 'log_line', g.tenant_id, g.job_id,
+           json_build_object('attempt', g.attempt, 'line', max(g.line))::text
+    from (
+      select t.tenant_id, t.job_id, t.attempt, t.line
+      from plait.log_lines t
+      where t.stored_at >= p_since and (p_tenants is null or t.tenant_id = any(p_tenants))
+      order by t.stored_at desc limit c_lines) g
+    group by g.tenant_id, g.job_id, g.attempt
+    order by g.attempt limit p_limit;
 end $$;
