@@ -1,7 +1,7 @@
 """`plait jobs logs`: text that a job's handler prints or logs."""
 
-import asyncio
 import json
+from asyncio import sleep as pause
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -66,7 +66,7 @@ async def logs(
             if not rows:
                 if final:
                     return
-                await asyncio.sleep(FOLLOW_S)
+                await pause(FOLLOW_S)
 
 
 def _show(rows: "list[LogRow]", *, as_json: bool = False) -> None:
