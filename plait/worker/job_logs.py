@@ -9,7 +9,8 @@ import contextvars
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
+from uuid import UUID
 
 import asyncpg
 
@@ -20,9 +21,6 @@ from plait.store.database import is_transient
 from plait.store.logs import BUSY, Level, LogEntry, LogLine
 from plait.store.workflows import Lease
 from plait.worker.attempt_log import AttemptLog
-
-if TYPE_CHECKING:
-    from plait.worker.run import Run
 
 log = get_logger("worker")
 
@@ -44,6 +42,15 @@ class StoredLog(AttemptLog):
         super().__init__(lambda line, entry, must: logs.put(self, line, entry, must=must), logs.level, logs.lock)
 
 
+class Logging(Protocol):
+    """A run, with its job and attempt."""
+
+    logs: StoredLog | None
+
+    @property
+    def key(self) -> tuple[UUID, int]: ...
+
+
 class JobLogs:
     def __init__(self, store: Store, level: Level) -> None:
         self.level: Level = level
@@ -53,7 +60,7 @@ class JobLogs:
         self._characters = 0
         self._sending = asyncio.Lock()
 
-    def of(self, run: "Run", worker: int) -> StoredLog:
+    def of(self, run: Logging, worker: int) -> StoredLog:
         """The log of a run's attempt. A handler that waits in memory continues in another attempt."""
         with self.lock:
             if run.logs is None or run.logs.lease.attempt != run.key[1]:

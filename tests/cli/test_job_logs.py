@@ -88,7 +88,7 @@ def test_following_ends_with_the_job_and_misses_no_line(
     waits = 0
 
     async def wait(_seconds: float) -> None:
-        """In place of each pause, the job goes on."""
+        """In place of each pause, the job runs further."""
         nonlocal waits
         waits += 1
         await job.log(f"during {waits}")

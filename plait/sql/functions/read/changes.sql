@@ -142,13 +142,12 @@ begin
     where r.updated_at >= p_since and (p_tenants is null or r.tenant_id = any(p_tenants))
     limit p_limit;
   return query
-    select 'log_line', g.tenant_id, g.job_id,
-           json_build_object('attempt', g.attempt, 'line', max(g.line))::text
+    select distinct on (g.job_id) 'log_line', g.tenant_id, g.job_id,
+           json_build_object('attempt', g.attempt, 'line', g.line)::text
     from (
       select t.tenant_id, t.job_id, t.attempt, t.line
       from plait.log_lines t
       where t.stored_at >= p_since and (p_tenants is null or t.tenant_id = any(p_tenants))
       order by t.stored_at desc limit c_lines) g
-    group by g.tenant_id, g.job_id, g.attempt
-    order by g.attempt limit p_limit;
+    order by g.job_id, g.attempt desc, g.line desc limit p_limit;
 end $$;
