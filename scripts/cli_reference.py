@@ -29,6 +29,7 @@ EXAMPLES = {
     "commands": "plait commands app.py --schemas",
     "jobs list": "plait jobs list --status failed --status dead_letter --limit 20",
     "jobs show": f"plait jobs show {ID}",
+    "jobs logs": f"plait jobs logs {ID} --follow --level warning",
     "jobs cancel": f"plait jobs cancel {ID} --tree --reason 'wrong customer'",
     "jobs retry": f"plait jobs retry {ID}",
     "jobs reschedule": f"plait jobs reschedule {ID} --delay 1h",

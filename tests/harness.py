@@ -55,6 +55,7 @@ _TABLES = (
     "forks",
     "streams",
     "stream_items",
+    "log_lines",
     "job_states",
     "event_waits",
     "update_replies",

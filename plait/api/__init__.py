@@ -14,8 +14,8 @@ Besides these:
     application.py  the application: routers, middleware, and the check that every route has a role
     fairness.py     limits per key and tenant, so that one key cannot use up the process
     change_feed.py  live updates: one poll for all watchers; change_stream.py sends them as server-sent events
-    job_streams.py  streams of one job
-    worker_protocol.py, waiting_claims.py  workers over HTTP; claims that wait for jobs, and the listener that wakes them
+    job_streams.py  streams of one job; job_logs.py: its log lines
+    worker_protocol.py, waiting_claims.py  workers over HTTP; claims that wait for jobs, and the one listener that wakes them
     bulk.py, bulk_worker.py  bulk changes, as jobs that API processes run
     sessions.py, oidc.py  sign-in; oidc_provider.py is the only module here that makes outgoing requests
     site.py, embeds.py  the web UI's files; embedded views

@@ -44,6 +44,7 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /jobs/{job_id}": VIEWER,
     "GET /jobs/{job_id}/attempts": VIEWER,
     "GET /jobs/{job_id}/steps": VIEWER,
+    "GET /jobs/{job_id}/logs": VIEWER,
     "GET /jobs/{job_id}/tree": VIEWER,
     "GET /jobs/{job_id}/children": VIEWER,
     "GET /jobs/{job_id}/children/times": VIEWER,

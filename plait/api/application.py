@@ -23,6 +23,7 @@ from plait.api import (
     events,
     failures,
     health,
+    job_logs,
     job_pages,
     job_streams,
     job_verbs,
@@ -72,7 +73,7 @@ _REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
 ROUTERS: Final = tuple(
     module.router
     for module in (
-        health, metrics, jobs, bulk, failures, job_pages, job_streams, job_verbs, triggers, events, definitions, queues, workers, cluster, tenants, keys, audit,
+        health, metrics, jobs, bulk, failures, job_pages, job_logs, job_streams, job_verbs, triggers, events, definitions, queues, workers, cluster, tenants, keys, audit,
         endpoints, connectors, worker_protocol, sessions, oidc, embeds, change_stream, artifacts, approvals,
     )
 )  # fmt: skip

@@ -21,7 +21,7 @@ QUIET_S: Final = 3.0
 """After this time without an event, a keep-alive is sent. The key is checked again after every keep-alive or batch of events."""
 
 _EVENTS: Final[dict[str, Any]] = {
-    "description": "Events `job`, `fan_out`, `log`, `queue`, `worker` (super-admins only), and `reset`, after which the client must read everything again.",
+    "description": "Events `job`, `fan_out`, `log`, `log_line`, `queue`, `worker` (super-admins only), and `reset`, which means: read everything again.",
     "content": {"text/event-stream": {"schema": {"type": "string"}}},
 }
 

@@ -22,6 +22,8 @@ TEXTS: Final = frozenset(
         "error",
         "error_text",
         "traceback",
+        "message",
+        "logger",
         "reason",
         "disabled_reason",
         "url",

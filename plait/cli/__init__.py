@@ -30,6 +30,7 @@ from plait.cli import (
     errors,
     events,
     job_failures,
+    job_logs,
     jobs,
     keys,
     leader,
@@ -69,6 +70,7 @@ for module in (
     module.register(app)
 workflows.register(jobs.group)
 job_failures.register(jobs.group)
+job_logs.register(jobs.group)
 trigger_firings.register(triggers.group)
 for group in (jobs, queues, workers, tenants, definitions, triggers, events, keys, endpoints, connectors):
     app.add_typer(group.group)

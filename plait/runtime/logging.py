@@ -22,6 +22,7 @@ Logger = structlog.stdlib.BoundLogger
 
 _PLAIN = (str, int, float, list, dict, type(None))
 _about: list[Callable[[], dict[str, Any]]] = []
+_copies: list[Callable[[MutableMapping[str, Any]], None]] = []
 
 
 def configure(*, level: str = "info", form: Literal["auto", "json", "text"] = "auto") -> None:
@@ -40,9 +41,9 @@ def configure(*, level: str = "info", form: Literal["auto", "json", "text"] = "a
         structlog.processors.format_exc_info,
     ]
     structlog.configure(
-        processors=[*telling, without_secrets, render],
+        processors=[*telling, without_secrets, _copy, render],
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(_real(sys.stderr)),
         cache_logger_on_first_use=False,
     )
     _take_in_python_logging(level, telling, render)
@@ -51,21 +52,30 @@ def configure(*, level: str = "info", form: Literal["auto", "json", "text"] = "a
 def _take_in_python_logging(level: str, telling: list[Any], render: Any) -> None:
     """Format lines of Python's own `logging` the same way, unless the application has configured it."""
     root = logging.getLogger()
-    if any(not isinstance(handler, _Handler) for handler in root.handlers):
+    if any(not isinstance(handler, OwnHandler) for handler in root.handlers):
         return
-    handler = _Handler(sys.stderr)
+    handler = _Handler(_real(sys.stderr))
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[*telling, structlog.stdlib.ExtraAdder(), _name_component],
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, without_secrets, render],
         )
     )
-    root.handlers[:] = [handler]
-    root.setLevel(max(logging.WARNING, getattr(logging, level.upper())))  # libraries log a lot at info
+    root.handlers[:] = [*(one for one in root.handlers if not isinstance(one, _Handler)), handler]
+    root.setLevel(getattr(logging, level.upper()))
 
 
-class _Handler(logging.StreamHandler[Any]):
-    """plait's log handler, which is replaced when logs are configured again."""
+class OwnHandler(logging.Handler):
+    """A log handler of plait. It does not mean that the application has configured Python's `logging`."""
+
+
+class _Handler(OwnHandler, logging.StreamHandler[Any]):
+    """The handler that prints lines. It is replaced when logs are configured again."""
+
+
+def _real(stream: Any) -> Any:
+    """The stream itself, without the capture of job logs: lines that plait formats are captured before they are printed."""
+    return getattr(stream, "plait_real", stream)
 
 
 def get_logger(name: str) -> Any:
@@ -75,6 +85,23 @@ def get_logger(name: str) -> Any:
 def tell_with_each_line(about: Callable[[], dict[str, Any]]) -> None:
     """Add the fields that `about` returns to each line."""
     _about.append(about)
+
+
+def copy_each_line(to: Callable[[MutableMapping[str, Any]], None]) -> None:
+    """Call `to` with the fields of each line that structlog prints, without secrets."""
+    _copies.append(to)
+
+
+def logs_at(level: int) -> bool:
+    """Whether lines of this level are logged."""
+    enabled = getattr(structlog.get_logger(), "is_enabled_for", None)
+    return enabled is None or bool(enabled(level))
+
+
+def _copy(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    for to in _copies:
+        to(event)
+    return event
 
 
 def _tell_about(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

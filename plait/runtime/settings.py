@@ -245,6 +245,10 @@ class Settings(BaseSettings):
     )
 
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="minimum log level")
+    job_logs: Literal["off", "debug", "info", "warning", "error"] = Field(
+        "info",
+        description="minimum level of the lines that handlers print or log and that are stored with their attempt; off: none are stored. Lines below PLAIT_LOG_LEVEL are not logged at all",
+    )
     log_format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, otherwise JSON")
 
     @property

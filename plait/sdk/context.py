@@ -156,6 +156,9 @@ class Attempt(Protocol):
     def branches(self) -> Any:
         """The handler's `plait.sdk.branches.Branches`; None if its tasks need not be tracked."""
 
+    def log(self) -> Any:
+        """The `plait.worker.attempt_log.AttemptLog`, for lines that the handler prints or logs; None if they are not stored."""
+
 
 _attempt: ContextVar[Attempt] = ContextVar("plait_attempt")
 
@@ -202,6 +205,9 @@ class _Copy:
         return self.current()
 
     def branches(self) -> None:
+        return None
+
+    def log(self) -> None:
         return None
 
 

@@ -41,6 +41,8 @@ class DurableRuntime:
         """Keeps a suspended job's handler, whose history has the given size, in memory; see plait.worker.cached_handlers."""
         self.flush: Callable[[Any], Awaitable[None]] = _nothing
         """Sends a run's progress, info and state."""
+        self.job_logs: Any = None
+        """The worker's `plait.worker.job_logs.JobLogs`; None if job logs are off."""
 
     async def _write_streams(self, items: Sequence[StreamItem]) -> list[int]:
         return await self.store.streams.write(items)

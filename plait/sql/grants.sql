@@ -19,7 +19,7 @@ grant select on plait.jobs, plait.live, plait.attempts, plait.running_state, pla
   plait.idempotency, plait.search_values, plait.job, plait.fan_outs, plait.fan_out_order,
   plait.steps, plait.signals, plait.dependencies, plait.follow_ups, plait.deadlines, plait.triggers,
   plait.fires, plait.events, plait.endpoints, plait.connectors, plait.artifacts, plait.streams,
-  plait.stream_items, plait.job_states, plait.event_waits, plait.update_replies
+  plait.stream_items, plait.log_lines, plait.job_states, plait.event_waits, plait.update_replies
   to plait_admin;
 grant select (id, slug, name, time_zone, created_at, paused) on plait.tenants to plait_admin;
 grant select on plait.workers, plait.nodes, plait.leader, plait.queues, plait.definitions,
@@ -37,9 +37,10 @@ grant execute on function
   plait.get_job, plait.get_outcomes, plait.list_jobs, plait.search_jobs, plait.list_fan_outs,
   plait.list_children, plait.fan_out_load, plait.fan_out_times, plait.earlier_runs, plait.overview,
   plait.failures, plait.failure_group, plait.failure_history, plait.failure_workers, plait.latency,
-  plait.list_attempts, plait.job_times, plait.explain_job, plait.set_trigger, plait.delete_trigger,
-  plait.list_triggers, plait.list_fires, plait.emit, plait.list_events, plait.job_nodes,
-  plait.follow, plait.open_stream, plait.signal_or_start
+  plait.list_attempts, plait.list_logs,
+  plait.job_times, plait.explain_job, plait.set_trigger, plait.delete_trigger, plait.list_triggers,
+  plait.list_fires, plait.emit, plait.list_events, plait.job_nodes, plait.follow, plait.open_stream,
+  plait.signal_or_start
   to plait_client, plait_tenant, plait_admin;
 
 grant execute on function plait.register_artifact, plait.find_artifact
@@ -71,7 +72,8 @@ grant execute on function
   plait.list_dependencies, plait.declare_triggers, plait.due_schedules, plait.fire,
   plait.release_fires, plait.pending_events, plait.dispatch,
   plait.drain, plait.open_nodes, plait.gather_nodes,
-  plait.write_streams, plait.last_report, plait.await_event, plait.reply_update, plait.open_link
+  plait.write_streams, plait.write_logs, plait.last_report, plait.await_event, plait.reply_update,
+  plait.open_link
   to plait_worker;
 
 grant execute on function plait.get_leader, plait.list_nodes

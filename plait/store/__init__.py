@@ -27,6 +27,7 @@ from plait.store.http_replies import HttpReplies
 from plait.store.jobs import Jobs
 from plait.store.keys import Keys
 from plait.store.leader import Leader
+from plait.store.logs import Logs
 from plait.store.metrics import Metrics
 from plait.store.nodes import Nodes
 from plait.store.nurseries import Nurseries
@@ -57,6 +58,7 @@ class Store:
         self.keys = Keys(database)
         self.leader = Leader(database)
         self.approvals = Approvals(database)
+        self.logs = Logs(database)
         self.metrics = Metrics(database)
         self.nodes = Nodes(database)
         self.nurseries = Nurseries(database)

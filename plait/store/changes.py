@@ -11,8 +11,8 @@ from plait.store.database import Database
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    kind: Literal["job", "fan_out", "log", "more"]
-    """`more`: there are too many changes to list."""
+    kind: Literal["job", "fan_out", "log", "log_line", "more"]
+    """`more`: there are too many changes to list each one."""
     tenant_id: UUID | None
     id: UUID | None
     detail: str

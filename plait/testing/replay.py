@@ -219,6 +219,9 @@ class _Attempt:
     def branches(self) -> Branches | None:
         return None if self.over else self.durable().branches
 
+    def log(self) -> None:
+        return None
+
     async def flush(self) -> None: ...
     def keep(self, size: int) -> None: ...
     def lost(self) -> None: ...

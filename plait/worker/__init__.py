@@ -9,6 +9,8 @@
     outcomes.py   turns any result or error of a handler into an outcome that can be stored
     unsettled.py  outcomes that the database rejected; busy_outcomes.py: outcomes whose rows a user's transaction locks
     heartbeat.py  renews the lease, from a separate thread; registration.py: registers the worker, again if the lease was lost
+    log_capture.py  text that handlers print or log; attempt_log.py: as lines of one attempt; job_logs.py: stores them in batches
+    progress.py   sends progress; finished_jobs.py: log lines about finished jobs
     metrics.py    the worker's metrics; tracing.py: a span for each attempt
     watchdog.py   detects a blocked event loop: logs it, then gives up the lease and ends the process
 

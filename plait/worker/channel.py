@@ -8,6 +8,7 @@ current run fails.
 import asyncio
 import contextlib
 import os
+import select
 import struct
 import threading
 from typing import Any, Final
@@ -16,6 +17,7 @@ import msgspec
 
 from plait.model.errors import PlaitError
 from plait.model.states import AttemptOutcome
+from plait.store.logs import Level, LogEntry
 
 _HEAD: Final = struct.Struct("!4sI")
 _MARK: Final = b"plt1"
@@ -49,6 +51,8 @@ class Request(msgspec.Struct, kw_only=True):
     correlation_id: str | None
     worker: int | None
     timeout_s: float
+    job_logs: Level | None
+    """The minimum level of stored log lines; None: none are stored."""
 
     @property
     def run(self) -> tuple[str, int, str]:
@@ -56,13 +60,14 @@ class Request(msgspec.Struct, kw_only=True):
 
 
 class Message(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """A child's message about a run: the start of its handler, its progress, or its outcome."""
+    """A child's message about a run: its handler starts, its progress, its log lines, or its outcome."""
 
     nonce: str
     job: str
     attempt: int
     started: bool = False
     progress: dict[str, Any] | None = None
+    logs: list[LogEntry] | None = None
     outcome: AttemptOutcome | None = None
     result: str | None = None
     detail: str | None = None
@@ -123,9 +128,25 @@ class Channel:
     def send(self, message: Message) -> None:
         data = memoryview(framed(message))
         with self._sending:
-            while data:
-                self._check()
-                data = data[os.write(self._fd, data) :]
+            self._write(data)
+
+    def try_send(self, message: Message) -> bool:
+        """Send a message unless that would have to wait; returns whether it was sent."""
+        if not self._sending.acquire(blocking=False):
+            return False
+        try:
+            self._check()
+            if not select.select([], [self._fd], [], 0)[1]:
+                return False
+            self._write(memoryview(framed(message)))
+            return True
+        finally:
+            self._sending.release()
+
+    def _write(self, data: memoryview) -> None:
+        while data:
+            self._check()
+            data = data[os.write(self._fd, data) :]
 
     def _read(self, count: int) -> bytes | None:
         data = bytearray()

@@ -214,4 +214,10 @@ def log_failure(run: Run, finished: Finished) -> None:
     claimed, detail = run.claimed, msgspec.json.decode(finished.detail or "{}")
     left = 0 if detail.get("permanent") else max(0, claimed.max_attempts - claimed.failed_attempts - 1)
     level = "info" if left else "warning"
-    getattr(log, level)("attempt failed", **run.current().about(), error=detail.get("error"), attempts_left=left)
+    getattr(log, level)(
+        "attempt failed",
+        **run.current().about(),
+        error=detail.get("error"),
+        attempts_left=left,
+        duration_ms=round(run.ran_ms(), 1),
+    )

@@ -27,12 +27,17 @@ from plait.sdk.context import Current, NoCurrentJob, ended, set_attempt
 from plait.sdk.definition import Definition
 from plait.sdk.job import Job
 from plait.sdk.streams import no_streams
+from plait.store.logs import LogEntry
 from plait.worker import outcomes
+from plait.worker.attempt_log import AttemptLog
 from plait.worker.channel import Channel, ChannelClosed, Message, NoMessage, Request
 from plait.worker.leftovers import Descendants, end_copy
+from plait.worker.log_capture import capture
 from plait.worker.outcomes import Finished
 
 _PR_SET_PDEATHSIG: Final = 1
+MAX_UNSENT: Final = 1_000_000
+"""Characters of log lines that wait for the worker."""
 CLOSED: Final = 74
 """The exit code of a child whose handler has closed its channel."""
 
@@ -43,6 +48,7 @@ def main() -> None:
     settings = Settings()
     configure(level=settings.log_level, form=settings.log_format)
     descendants, channel = Descendants(), Channel(fd)
+    capture()
     try:
         while (request := channel.receive()) is not None:
             attempt = _Attempt(request, channel)
@@ -122,6 +128,9 @@ class _Attempt:
         self._deadline = time.monotonic() + request.timeout_s
         self._over = False
         self._threads: set[threading.Thread] = set()
+        self._log = None if request.job_logs is None else AttemptLog(self._put, request.job_logs, threading.RLock())
+        self._unsent: list[LogEntry] = []
+        self._unsent_size = 0
 
     def durable(self) -> NoReturn:
         self._called()
@@ -133,6 +142,21 @@ class _Attempt:
 
     def branches(self) -> None:
         return None
+
+    def log(self) -> AttemptLog | None:
+        return None if self._over or not self._channel.is_ours else self._log
+
+    def _put(self, _line: int, entry: LogEntry, must: bool) -> bool:
+        """Send log lines at once. While the worker does not read them, they wait here, and then they are dropped."""
+        if not must and self._unsent_size + entry.size > MAX_UNSENT:
+            return False
+        self._unsent.append(entry)
+        self._unsent_size += entry.size
+        request = self._request
+        message = Message(nonce=request.nonce, job=request.job, attempt=request.attempt, logs=self._unsent)
+        if self._channel.try_send(message):
+            self._unsent, self._unsent_size = [], 0
+        return True
 
     def current(self) -> Current:
         self._called()
@@ -159,7 +183,11 @@ class _Attempt:
 
     def end(self, finished: Finished, descendants: Descendants) -> None:
         """Send the outcome; later messages about this job are ignored."""
+        if self._log is not None:
+            self._log.end()
         self._over = True
+        if self._unsent:
+            self.say(logs=self._unsent)
         left = _Attempt._late or any(thread.is_alive() for thread in self._threads) or descendants.any_left()
         try:
             self.say(outcome=finished.outcome, result=finished.result, detail=finished.detail, reusable=not left)

@@ -136,6 +136,10 @@ class _Child:
                 run.begin()
             elif message.progress is not None:
                 run.hear(message.progress)
+            elif message.logs is not None:
+                if (log_of_run := run.log()) is not None:
+                    for entry in message.logs:
+                        log_of_run.relay(entry)
             elif message.outcome is not None:
                 self.reusable = self.reusable and message.reusable
                 detail = message.detail
@@ -205,6 +209,7 @@ def _request(run: Run) -> Request:
         correlation_id=claimed.correlation_id,
         worker=run.runtime.worker if run.runtime else None,
         timeout_s=claimed.timeout_s or run.definition.timeout_s,
+        job_logs=run.runtime.job_logs.level if run.runtime and run.runtime.job_logs else None,
     )
 
 

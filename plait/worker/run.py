@@ -21,6 +21,7 @@ from plait.sdk.durable_runtime import DurableRuntime
 from plait.sdk.streams import AttemptStreams, OwnStream, no_streams
 from plait.store.workers import Claimed
 from plait.store.workflows import Lease
+from plait.worker.job_logs import JobLogs, StoredLog
 
 FLUSH_S = 5.0
 """How long sending a handler's progress may delay its wait or its outcome."""
@@ -58,6 +59,7 @@ class Run(msgspec.Struct, eq=False):
     reporting: asyncio.Lock | None = None
     steps: Durable | None = None
     streams: AttemptStreams | None = None
+    logs: StoredLog | None = None
     suspended: bool = False
     over: bool = False
     """Whether its handler has ended or was abandoned. Code that outlives the handler can neither write to this job nor stop another run."""
@@ -129,6 +131,17 @@ class Run(msgspec.Struct, eq=False):
             )
         return OwnStream(name, self.streams)
 
+    def log(self) -> StoredLog | None:
+        """Its log. A replay repeats earlier lines, which are not stored again."""
+        runtime = self.runtime
+        if self.over or self.suspended or runtime is None or runtime.job_logs is None:
+            return None
+        history = self.steps.delivery.history if self.steps is not None else None
+        if history is not None and history.replaying:
+            return None
+        logs: JobLogs = runtime.job_logs
+        return logs.of(self, runtime.worker)
+
     def lost(self) -> None:
         self.stop(Stopping.LOST)
 
@@ -195,8 +208,8 @@ class Run(msgspec.Struct, eq=False):
             self.state = state
 
     async def flush(self) -> None:
-        """Send the handler's progress before its job waits or its outcome is recorded. A database that does not answer delays the handler by
-        at most FLUSH_S."""
+        """Send the handler's progress and log lines before its job waits or has an outcome. A database that does not answer delays the handler only for a
+        short time."""
         # If the handler waited in memory, it may have reported this in an earlier attempt.
         if self.progress is None and (self.told or self.info) and self.told_in != self.key[1]:
             self.progress = self._said()
@@ -206,6 +219,8 @@ class Run(msgspec.Struct, eq=False):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(FLUSH_S):
                     await self.runtime.flush(self)
+        if self.runtime is not None and self.logs is not None:
+            await self.runtime.job_logs.flush(self.logs)
 
     async def last_report(self) -> tuple[str | None, str | None]:
         """The last progress and state of earlier attempts."""

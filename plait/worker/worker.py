@@ -7,9 +7,7 @@ from collections.abc import Collection, Coroutine, Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
-import asyncpg
-
-from plait.model.errors import DatabaseUnreachable, InvalidDefinition, PlaitError
+from plait.model.errors import InvalidDefinition
 from plait.model.states import AttemptOutcome
 from plait.runtime.logging import get_logger
 from plait.runtime.service import Stop
@@ -28,11 +26,15 @@ from plait.telemetry import tracing
 from plait.worker.cached_handlers import CachedHandlers
 from plait.worker.draining import drain
 from plait.worker.execute import Executor, abandoned, log_failure
+from plait.worker.finished_jobs import FinishedJobs
 from plait.worker.heartbeat import Heartbeat
+from plait.worker.job_logs import JobLogs
+from plait.worker.log_capture import capture
 from plait.worker.metrics import WorkerMetrics
 from plait.worker.node import node_name
 from plait.worker.outcomes import Finished, ended, exited, failed
 from plait.worker.processes import Processes
+from plait.worker.progress import ProgressReports
 from plait.worker.pump import Pump
 from plait.worker.registration import Registration
 from plait.worker.run import Run, Stopping
@@ -44,7 +46,6 @@ from plait.worker.watchdog import Watchdog
 log = get_logger("worker")
 
 TICK_S = 0.1
-PROGRESS_S = 0.25
 STOP_GRACE_S = 1.0
 """How long a handler may take to stop after a request, before it loses its slot."""
 FLUSH_S = 5.0
@@ -119,11 +120,13 @@ class Worker:
         self._runtime = DurableRuntime(
             store, self._app.definitions, artifacts, node=self._node, real_time=not self._once
         )
-        self._runtime.settings, self._runtime.flush = self._settings, self._send_progress
+        self._progress = ProgressReports(self._runtime, self._slots, worker=lambda: self.id)
+        self._finished = FinishedJobs()
+        self._runtime.settings, self._runtime.flush = self._settings, self._progress.send
         if not self._once:
             self._runtime.keep = self._cached.keep
         loop = asyncio.get_running_loop()
-        unfollow = (follow_tasks(loop, running_attempt), follow_timers(loop, running_attempt))
+        unfollow = [follow_tasks(loop, running_attempt), follow_timers(loop, running_attempt)]
         self._pump = Pump(
             store,
             self._slots,
@@ -135,9 +138,15 @@ class Worker:
         )
         helpers: list[Coroutine[Any, Any, None]] = [
             self._tick(),
-            self._report_progress(),
+            self._progress.run(),
+            self._finished.run(),
             self._schemas.keep(store),
         ]
+        if self._settings.job_logs != "off":
+            self._runtime.job_logs = JobLogs(store, self._settings.job_logs)
+            helpers.append(self._runtime.job_logs.run())
+            unfollow.append(capture())
+        self._progress.lease_in_doubt = self._check_leases
         listener: Listener | None = None
         if self._settings.listen:
             listener = Listener(store.database.beside(url=self._settings.direct_url), self._heard)
@@ -279,13 +288,13 @@ class Worker:
         return fit
 
     def _ended(self, run: Run, finished: Finished | None) -> Coroutine[Any, Any, None] | None:
-        if run.reporting is not None and finished is not None:
-            return self._end_after_progress(run, finished)
+        if finished is not None and (run.reporting is not None or run.logs is not None):
+            return self._end_after_output(run, finished)
         self._end(run, finished)
         return None
 
-    async def _end_after_progress(self, run: Run, finished: Finished) -> None:
-        """Send the last progress before the outcome, because it would be rejected afterwards. A command always has progress."""
+    async def _end_after_output(self, run: Run, finished: Finished) -> None:
+        """Send the last progress and log lines before the outcome, because they would be rejected afterwards. A command always has progress."""
         if run.definition.command is not None:
             finished = exited(finished)
         await run.flush()
@@ -300,6 +309,8 @@ class Worker:
             self._settle(run, finished)
             if finished.outcome in (AttemptOutcome.FAILED, AttemptOutcome.TIMEOUT):
                 log_failure(run, finished)
+            else:
+                self._finished.add(run, finished.outcome)
         elif run.suspended:
             self._pump.look()  # its children can be claimed now
         else:
@@ -361,32 +372,8 @@ class Worker:
             self._give_back(self._slots.give_back(older_than_s=GIVE_BACK_S))
             self._cached.sweep()
 
-    async def _report_progress(self) -> None:
-        while True:
-            await asyncio.sleep(PROGRESS_S)
-            for run in self._slots.running:
-                if run.has_news:
-                    await self._send_progress(run)
-
-    async def _send_progress(self, run: Run) -> None:
-        """Send the handler's latest progress. Only one send runs at a time, so that an older value never overwrites a newer one."""
-        job_id, attempt = run.key
-        assert run.reporting is not None
-        async with run.reporting:
-            news: tuple[str | None, str | None] = (None, None)
-            try:
-                news = run.take_news()
-                if news == (None, None) or self.id is None:
-                    return
-                held = await self._runtime.store.workers.progress(self.id, job_id, attempt, *news)
-            except DatabaseUnreachable:
-                run.send_again(*news)
-                return
-            except (PlaitError, asyncpg.PostgresError, TypeError, ValueError) as error:
-                log.warning("progress not stored", **run.current().about(), error=str(error))
-                return
-        if not held and run in self._slots:
-            self._pump.reconcile = True  # the lease may be lost: check it
+    def _check_leases(self) -> None:
+        self._pump.reconcile = True
 
     def _heard(self, kind: str, name: str) -> None:
         if (kind == "queue" and (name == "*" or name in self._queues)) or (kind == "cancel" and name == str(self.id)):

@@ -15,6 +15,7 @@ from plait.model.roles import Role
 from plait.model.states import AttemptOutcome
 from plait.store import Store
 from plait.store.audit import Entry
+from plait.store.logs import LogEntry, LogLine
 from plait.store.new_jobs import NewJob
 from plait.store.streams import StreamItem
 from plait.store.workers import Settlement
@@ -157,8 +158,9 @@ async def fill(store: Store, tenant: UUID) -> dict[str, UUID]:
 
 
 async def show(store: Store, tenant: UUID, lease: Lease) -> None:
-    """The visible data of a running job: an item, a state, a token, a reply; and an event that it waits for."""
+    """The visible data of a running job: an item, a log line, a state, a token, a reply; and an event that it waits for."""
     assert await store.streams.write([StreamItem(lease, "s", "", 1, "1")]) == [1]
+    assert await store.logs.write([LogLine(lease, 1, LogEntry(0, "info", "log", None, "m", None))], now=0) == [1]
     assert await store.workers.progress(lease.worker, lease.job_id, lease.attempt, None, '"s"')
     await store.streams.open_stream(lease.job_id, hash=tenant.hex, ttl=timedelta(hours=1), tenant_id=tenant)
     assert await store.events.await_event(lease, "", "event e", "nothing", "{}")

@@ -140,7 +140,7 @@ async def test_only_an_admin_reads_across_tenants(tenants: TwoTenants, kind: str
     assert {f.name for f in functions} == {
         "earlier_runs", "explain_job", "failure_group", "failure_history", "failure_workers", "failures", "fan_out_load", "fan_out_times", "find_artifact", "get_job", "history", "job_history", "job_info", "job_nodes", "job_times", "job_tree", "latency",
         "list_attempts", "list_children", "list_connectors", "list_endpoints", "list_events", "list_fan_outs", "list_fires", "list_jobs",
-        "list_steps", "list_triggers", "overview", "search_jobs", "unread_signals",
+        "list_logs", "list_steps", "list_triggers", "overview", "search_jobs", "unread_signals",
     }  # fmt: skip
     async with connected(tenants.url(kind)) as connection, connected(tenants.url("admin")) as admin:
         for function in functions:

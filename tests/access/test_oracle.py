@@ -84,7 +84,7 @@ async def test_a_foreign_job_looks_like_one_that_does_not_exist(tenants: TwoTena
         """)
     assert names == [
         "cancel", "cancel_tree", "earlier_runs", "explain_job", "fan_out_load", "fan_out_times", "fork", "get_job", "job_history", "job_info", "job_nodes", "job_times", "job_tree",
-        "list_attempts", "list_children", "list_fan_outs", "list_steps", "open_stream", "reschedule", "retry", "retry_tree", "signal", "unread_signals",
+        "list_attempts", "list_children", "list_fan_outs", "list_logs", "list_steps", "open_stream", "reschedule", "retry", "retry_tree", "signal", "unread_signals",
     ]  # fmt: skip
     async with connected(tenants.url("bound")) as bound, connected(tenants.url("client")) as client:
         for name in names:

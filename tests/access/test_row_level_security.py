@@ -118,7 +118,7 @@ async def everything_granted(tenants: TwoTenants) -> TwoTenants:
 
 READABLE = {
     "artifacts", "attempts", "connectors", "deadlines", "dedupe", "dependencies", "endpoints", "events", "fan_out_order", "fan_outs", "fires", "follow_ups", "idempotency", "job", "jobs",
-    "search_values", "streams", "stream_items", "job_states", "event_waits", "update_replies",
+    "search_values", "streams", "stream_items", "log_lines", "job_states", "event_waits", "update_replies",
     "live", "running_state", "signals", "steps", "tenants", "triggers",
 }  # fmt: skip
 

@@ -134,7 +134,7 @@ MACHINERY = {
     "declare_triggers", "dispatch", "drain", "due_schedules", "elect", "fire", "gather", "gather_nodes", "heartbeat", "leave", "abandon_fan_outs", "await_steps", "drop_steps", "resume_steps",
     "log_attempt", "open_fan_out", "open_nodes", "open_nursery", "pending_events", "progress", "promote", "prune", "register_worker",
     "release_builds", "release_fires", "report_requests", "rescue", "resume", "resume_missed", "roll_up", "save_steps", "settle", "spawn_many", "step_values", "sweep_artifacts",
-    "worker_key", "write_streams", "await_event", "reply_update", "open_link", "follow_link",
+    "worker_key", "write_logs", "write_streams", "await_event", "reply_update", "open_link", "follow_link",
 }  # fmt: skip
 """Called by plait's own processes, each in a transaction of its own."""
 

@@ -1,6 +1,7 @@
 """Jobs at module level, so that another process can import them."""
 
 import asyncio
+import logging
 import os
 import subprocess
 import sys
@@ -51,3 +52,11 @@ def segfault() -> None:
 @app.job(isolation="process", retries=0)
 def fails() -> None:
     raise ValueError("from the child")
+
+
+@app.job(isolation="process")
+def talk(lines: int) -> None:
+    for n in range(lines):
+        print(f"line {n}")
+    logging.getLogger("library").warning("logged")
+    print("end", end="")

@@ -59,6 +59,7 @@ Route = Literal[
     "GET /jobs/{job_id}/earlier-runs",
     "GET /jobs/{job_id}/explain",
     "GET /jobs/{job_id}/load",
+    "GET /jobs/{job_id}/logs",
     "GET /jobs/{job_id}/nodes",
     "POST /jobs/{job_id}/reschedule",
     "POST /jobs/{job_id}/retry",
@@ -768,6 +769,23 @@ class Load(TypedDict):
     at: str
     running: int
     failed: int
+
+
+class LogLine(TypedDict):
+    attempt_no: int
+    line: int
+    at: str
+    level: Literal["debug", "info", "warning", "error", "critical"]
+    source: Literal["log", "stdout", "stderr", "plait"]
+    logger: str | None
+    message: str
+    fields: Any
+
+
+class LogPage(TypedDict):
+    items: list[LogLine]
+    before: str | None
+    after: str | None
 
 
 class Logs(TypedDict):

@@ -795,6 +795,29 @@ export interface Load {
   failed: number;
 }
 
+export interface LogLine {
+  attempt_no: number;
+  /** Number in the attempt's log, from 1. */
+  line: number;
+  at: string;
+  level: "debug" | "info" | "warning" | "error" | "critical";
+  /** `log`, `stdout`, `stderr`, or `plait` for a line about dropped lines. */
+  source: "log" | "stdout" | "stderr" | "plait";
+  logger: string | null;
+  message: string;
+  /** Values that were logged with the message, by name; null if there are none. */
+  fields: unknown;
+}
+
+export interface LogPage {
+  /** In order. */
+  items: LogLine[];
+  /** Send it as `before` for earlier lines; null: these are the first. */
+  before: string | null;
+  /** Send it as `after` for lines that follow; null: there are no lines yet. */
+  after: string | null;
+}
+
 export interface Logs {
   worker: number;
   attempt: number;
@@ -1681,6 +1704,7 @@ export interface Routes {
   "GET /jobs/{job_id}/earlier-runs": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: EarlierRuns };
   "GET /jobs/{job_id}/explain": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: Explanation };
   "GET /jobs/{job_id}/load": { path: { job_id: string }; query: { fan_out?: string | null; start?: string | null; end?: string | null; parts?: number; tenant?: string | null }; body: undefined; answer: PageOfLoad };
+  "GET /jobs/{job_id}/logs": { path: { job_id: string }; query: { attempt?: number | null; level?: "debug" | "info" | "warning" | "error" | "critical"; after?: string | null; before?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: LogPage };
   "GET /jobs/{job_id}/nodes": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfJobNode };
   "POST /jobs/{job_id}/reschedule": { path: { job_id: string }; query: { tenant?: string | null }; body: Reschedule; answer: Moved };
   "POST /jobs/{job_id}/retry": { path: { job_id: string }; query: { tenant?: string | null }; body: Retry | null | undefined; answer: Moved };

@@ -601,6 +601,23 @@ create table plait.stream_items (
   primary key (job_id, name, seq)
 );
 create unique index stream_items_position on plait.stream_items (job_id, name, branch, position);
+create table plait.log_lines (
+  job_id    uuid not null,
+  tenant_id uuid not null,
+  at        timestamptz not null,
+  stored_at timestamptz not null,
+  attempt   integer not null,
+  line      integer not null check (line > 0),
+  level     text collate "C" not null
+    check (level in ('debug', 'info', 'warning', 'error', 'critical')),
+  source    text collate "C" not null
+    check (source in ('log', 'stdout', 'stderr', 'plait')),
+  logger    text collate "C" check (length(logger) <= 200),
+  message   text not null check (length(message) <= 8192),
+  fields    json check (length(fields::text) <= 8192),
+  primary key (job_id, attempt, line)
+);
+create index log_lines_stored on plait.log_lines using brin (stored_at) with (pages_per_range = 16);
 create table plait.job_states (
   job_id     uuid primary key,
   tenant_id  uuid not null,
@@ -658,6 +675,12 @@ alter table plait.stream_items enable row level security;
 alter table plait.stream_items force row level security;
 create policy owner on plait.stream_items to plait_owner using (true) with check (true);
 create policy tenant on plait.stream_items for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+alter table plait.log_lines enable row level security;
+alter table plait.log_lines force row level security;
+create policy owner on plait.log_lines to plait_owner using (true) with check (true);
+create policy tenant on plait.log_lines for select
   to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 alter table plait.job_tokens enable row level security;

@@ -1,5 +1,5 @@
--- Output of a running job (streams, state, replies) and the events that it waits for. These rows
--- are deleted with the job.
+-- Output of a running job (streams, log lines, state, replies) and the events that it waits for.
+-- These rows are deleted with the job.
 
 -- A stream. A writer locks its row, so that the items are ordered.
 create table plait.streams (
@@ -28,6 +28,26 @@ create table plait.stream_items (
   primary key (job_id, name, seq)
 );
 create unique index stream_items_position on plait.stream_items (job_id, name, branch, position);
+
+-- A line of an attempt's log: printed or logged by its handler.
+create table plait.log_lines (
+  job_id    uuid not null,
+  tenant_id uuid not null,
+  at        timestamptz not null,                    -- when the handler logged it
+  stored_at timestamptz not null,
+  attempt   integer not null,
+  line      integer not null check (line > 0),       -- number in the attempt's log, from 1
+  level     text collate "C" not null
+    check (level in ('debug', 'info', 'warning', 'error', 'critical')),
+  source    text collate "C" not null                -- plait: a line about dropped lines
+    check (source in ('log', 'stdout', 'stderr', 'plait')),
+  logger    text collate "C" check (length(logger) <= 200),
+  message   text not null check (length(message) <= 8192),
+  fields    json check (length(fields::text) <= 8192),
+  primary key (job_id, attempt, line)
+);
+-- For the change feed. The table only grows at its end, as attempts does.
+create index log_lines_stored on plait.log_lines using brin (stored_at) with (pages_per_range = 16);
 
 -- The state that a job publishes: the last value that one of its attempts has set.
 create table plait.job_states (
@@ -103,6 +123,13 @@ alter table plait.stream_items enable row level security;
 alter table plait.stream_items force row level security;
 create policy owner on plait.stream_items to plait_owner using (true) with check (true);
 create policy tenant on plait.stream_items for select
+  to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+
+alter table plait.log_lines enable row level security;
+alter table plait.log_lines force row level security;
+create policy owner on plait.log_lines to plait_owner using (true) with check (true);
+create policy tenant on plait.log_lines for select
   to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 

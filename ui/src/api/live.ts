@@ -10,7 +10,7 @@ import { contact, doubt } from "./connection";
 import { credentials, EMBEDDED } from "./embed";
 import { useEffect, useRef, useSyncExternalStore } from "react";
 
-export type LiveKind = "job" | "fan_out" | "log" | "queue" | "worker" | "reset";
+export type LiveKind = "job" | "fan_out" | "log" | "log_line" | "queue" | "worker" | "reset";
 
 /** `reset`: refetch everything. The other fields are those of the API's event stream. */
 export interface LiveEvent {
@@ -30,7 +30,7 @@ export interface LiveEvent {
 
 export type LiveState = "connecting" | "live" | "polling";
 
-const KINDS: readonly LiveKind[] = ["job", "fan_out", "log", "queue", "worker", "reset"];
+const KINDS: readonly LiveKind[] = ["job", "fan_out", "log", "log_line", "queue", "worker", "reset"];
 const BATCH_MS = 150;
 const AGAIN_MS = 4000;
 

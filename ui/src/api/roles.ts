@@ -58,6 +58,7 @@ export const LEAST_ROLE: Record<keyof Routes, Role | "anybody"> = {
   "GET /jobs/{job_id}/earlier-runs": "viewer",
   "GET /jobs/{job_id}/explain": "viewer",
   "GET /jobs/{job_id}/load": "viewer",
+  "GET /jobs/{job_id}/logs": "viewer",
   "GET /jobs/{job_id}/nodes": "viewer",
   "POST /jobs/{job_id}/reschedule": "operator",
   "POST /jobs/{job_id}/retry": "operator",

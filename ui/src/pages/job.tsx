@@ -1,4 +1,4 @@
-/** One job: its status and the reason for it, payload and result, attempts, steps, sub-jobs and actions. */
+/** One job: its status and the reason for it, payload and result, attempts, logs, steps, sub-jobs and actions. */
 
 import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
@@ -18,13 +18,14 @@ import { Attempts, Output } from "./job-attempts";
 import { FanOuts, SubJobs } from "./job-children";
 import { Compared } from "./job-compared";
 import { jobsWith } from "./job-filter";
+import { Logs } from "./job-logs";
 import { Reasons } from "./job-reasons";
 import { Steps } from "./job-steps";
 import { useTenantNames } from "./tenant-names";
 import "./job.css";
 
 /** Without a tab in the URL, a failed job opens on its attempts, and any other job on its payload. */
-const params = searchOf({ tab: oneOf("", "data", "attempts", "steps", "sub-jobs") });
+const params = searchOf({ tab: oneOf("", "data", "attempts", "logs", "steps", "sub-jobs") });
 
 export default function Job() {
   const { jobId } = useParams({ strict: false }) as { jobId: string };
@@ -78,12 +79,14 @@ function Shown({ job }: { job: JobPage }) {
         tabs={[
           { key: "data", label: "Payload and result" },
           { key: "attempts", label: `Attempts (${job.attempt_count} of ${job.max_attempts})` },
+          { key: "logs", label: "Logs" },
           { key: "steps", label: `Steps (${job.steps.length})`, hidden: !job.steps.length },
           { key: "sub-jobs", label: "Sub-jobs", hidden: !fanOuts.length },
         ]}
       >
         {tab === "data" && <Data job={job} />}
         {tab === "attempts" && <Attempts job={job} />}
+        {tab === "logs" && <Logs job={job} />}
         {tab === "steps" && <Steps steps={job.steps} />}
         {tab === "sub-jobs" && <SubJobs job={job} />}
       </Tabs>

@@ -4,7 +4,7 @@
 --   locks    nothing
 --   raises   PL001 for a negative number
 --   called   failures, job_tree, list_audit, list_children, list_events, list_fan_outs, list_fires,
---            list_keys, search_jobs, worker_history
+--            list_keys, list_logs, search_jobs, worker_history
 create or replace function plait._page_size(p_limit int, p_most int default 1000) returns int
 language plpgsql immutable as $$
 begin

@@ -5,14 +5,15 @@
 --   raises   nothing
 --   called   plait.store.changes.changes
 --
--- One call serves all viewers, without NOTIFY (T109). It reads new rows where they are stored
--- together: the newest ids, the running rows, and the end of the log of attempts (a BRIN index).
--- Jobs that became queued (promoted, resumed) are read from the ends of the queues: a skip scan
--- finds the first 500 combinations of queue, tenant and priority. A job is returned once, in its
--- current state. To miss no late commit, callers let the time ranges of successive calls overlap a
--- little and drop duplicates.
--- p_tenants: null means all. A single row of kind `more` means that there were more than p_limit
--- changes: the caller must read everything again.
+-- One call serves all viewers, and NOTIFY is not needed (T109). It reads new rows where they are
+-- stored together: the newest ids, the running rows, and the end of the log of attempts, which a
+-- BRIN index finds. Jobs that became queued (promoted, resumed) are read from the ends of the
+-- queues, for the first 500 (queue, tenant, priority) that a skip over the index finds. A job is
+-- returned once, in its current state. If the time ranges of calls overlap a little, and the caller
+-- drops duplicates, no late commit is missed.
+-- A job with new log lines is found in the latest 20,000 of them.
+-- p_tenants: null means all. One row of kind `more`: there were more than p_limit changes, and the
+-- caller should read everything again.
 create or replace function plait.changes(
   p_tenants uuid[], p_since timestamptz, p_limit int default 2000
 ) returns table (kind text, tenant_id uuid, id uuid, detail text)
@@ -20,6 +21,7 @@ language plpgsql stable security definer set search_path = plait, pg_temp set en
 set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
+  c_lines constant int := 20000;
   v_jobs uuid[];
   -- clock: ids come from the real clock
   v_new  uuid := plait._uuid_floor(
@@ -139,4 +141,13 @@ begin
     from plait.running_state r
     where r.updated_at >= p_since and (p_tenants is null or r.tenant_id = any(p_tenants))
     limit p_limit;
+  return query
+    select distinct on (g.job_id) 'log_line', g.tenant_id, g.job_id,
+           json_build_object('attempt', g.attempt, 'line', g.line)::text
+    from (
+      select t.tenant_id, t.job_id, t.attempt, t.line
+      from plait.log_lines t
+      where t.stored_at >= p_since and (p_tenants is null or t.tenant_id = any(p_tenants))
+      order by t.stored_at desc limit c_lines) g
+    order by g.job_id, g.attempt desc, g.line desc limit p_limit;
 end $$;

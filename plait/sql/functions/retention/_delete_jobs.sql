@@ -19,6 +19,7 @@ begin
   delete from plait.signals where job_id = any(p_jobs);
   delete from plait.stream_items where job_id = any(p_jobs);
   delete from plait.streams where job_id = any(p_jobs);
+  delete from plait.log_lines where job_id = any(p_jobs);
   delete from plait.event_waits where job_id = any(p_jobs);
   delete from plait.update_replies where job_id = any(p_jobs);
   delete from plait.job_states where job_id = any(p_jobs);
