@@ -46,12 +46,13 @@ AS_IT_IS = {
     (f"POST {PREFIX}/jobs/{{job_id}}/retry", 409),
     (f"POST {PREFIX}/embeds", 422),
     (f"GET {PREFIX}/jobs/failures/{{definition_key}}/{{fingerprint}}", 404),
+    (f"GET {PREFIX}/workers/{{worker_id}}", 404),
 } | {
     (name, 409 if name.startswith("POST") else 503)
     for name in ROUTES
     if ("/worker/" in name and not name.endswith("/claim")) or "/artifacts/" in name
 }
-"""Allowed, but the sample's job is queued, which can't be retried and has not failed; no worker of this key holds it; there is no artifact store; and a view is
+"""Allowed, but the sample's job is queued, which can't be retried and has not failed; there is no such worker; no worker of this key holds it; there is no artifact store; and a view is
 of one tenant, where a super-admin is of none."""
 
 
