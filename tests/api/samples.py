@@ -129,6 +129,7 @@ def sample(name: str, things: Things, *, tenant: str = "default") -> Sample:
         event_id=things.event_id,
         key_id=things.key_id,
         endpoint_id=things.endpoint_id,
+        worker_id=2**31 - 1,
         connector="http",
         definition_key="add",
         name="default",

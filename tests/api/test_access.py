@@ -47,12 +47,13 @@ AS_IT_IS = {
     (f"POST {PREFIX}/embeds", 422),
     (f"GET {PREFIX}/jobs/failures/{{definition_key}}/{{fingerprint}}", 404),
     (f"GET {PREFIX}/jobs/{{job_id}}/children/times", 404),
+    (f"GET {PREFIX}/workers/{{worker_id}}", 404),
 } | {
     (name, 409 if name.startswith("POST") else 503)
     for name in ROUTES
     if ("/worker/" in name and not name.endswith("/claim")) or "/artifacts/" in name
 }
-"""Requests that are allowed but fail: the sample's job is queued, so it can't be retried and has no failure; no worker of this key holds it; there is no
+"""Requests that are allowed but fail: the sample's job is queued, so it can't be retried and has no failure; there is no worker with the sample's id; no worker of this key holds the job; there is no
 artifact store; and an embedded view needs a tenant, which a super-admin does not have."""
 
 
