@@ -182,3 +182,13 @@ async def test_a_workflow_is_compared_with_earlier_workflows_however_many_childr
     # a child of the second is compared with children, and there are more than it looks through
     [child, *_] = await harness.store.statistics.list_children(runs[1], all_tenants=True, start=29)
     assert [tuple(row) for row in await harness.rows(sql, child.id)] == [(10, 20, False)]
+
+
+async def test_only_the_children_of_this_fan_out_are_read(harness: Harness) -> None:
+    await _fan_out(harness, 500)
+    job, _ = await _fan_out(harness, 5)
+    statistics = harness.store.statistics
+    before = await harness.rows_read()
+    await statistics.fan_out_times(job, all_tenants=True)
+    await statistics.list_children(job, all_tenants=True, sort="duration", descending=True)
+    assert await harness.rows_read() - before < 150
