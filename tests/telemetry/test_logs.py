@@ -112,3 +112,13 @@ def test_an_application_that_has_chosen_how_its_lines_look_keeps_that(monkeypatc
     configure(form="json")
     structlog.configure(**before)
     assert logging.getLogger().handlers == [own]
+
+
+def test_the_root_logger_of_python_follows_the_level(lines: io.StringIO) -> None:
+    for level, expected in (("warning", []), ("info", ["info"]), ("debug", ["debug", "info"])):
+        lines.truncate(0)
+        lines.seek(0)
+        configure(form="json", level=level)
+        logging.getLogger("library").debug("debug")
+        logging.getLogger("library").info("info")
+        assert [line["event"] for line in read(lines)] == expected

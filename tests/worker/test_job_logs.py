@@ -119,6 +119,25 @@ async def test_a_log_handler_of_the_application_does_not_store_a_line_twice(app:
     ]
 
 
+async def test_python_still_prints_warnings_if_nobody_has_configured_logging(
+    app: Plait, running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without any handler Python prints warnings to stderr. The capture adds a handler, and must not silence them."""
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    printed = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", printed)
+
+    @app.job
+    async def talks() -> None:
+        logging.getLogger("library").warning("careful")
+
+    async with running(app):
+        handle = await talks.enqueue()
+        await handle.result(timeout=120)
+    assert printed.getvalue().count("careful\n") == 1
+    assert texts(await stored(app, handle.id)) == ["careful"]
+
+
 async def test_concurrent_handlers_and_their_threads_have_separate_logs(app: Plait, running: Running) -> None:
     both = asyncio.Barrier(2)
 
