@@ -114,7 +114,9 @@ def test_an_application_that_has_chosen_how_its_lines_look_keeps_that(monkeypatc
     assert logging.getLogger().handlers == [own]
 
 
-def test_the_root_logger_of_python_follows_the_level(lines: io.StringIO) -> None:
+def test_the_root_logger_of_python_follows_the_level(lines: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # pytest has set its own since
+    monkeypatch.setattr(sys, "stderr", lines)
     for level, expected in (("warning", []), ("info", ["info"]), ("debug", ["debug", "info"])):
         lines.truncate(0)
         lines.seek(0)

@@ -5,9 +5,14 @@
 --   raises   PL008 when the caller has no such job, PL012 for an unknown level
 --   called   plait.store.logs.list_logs, users
 --
--- p_attempt: only this attempt. p_level: only lines of this level and above.
--- p_after: {attempt, line}: the first lines after this one. Otherwise the last lines, or the last
--- before p_before. Lines are returned in order, at most p_limit (1,000).
+--   p_attempt   only lines of this attempt. Default: all attempts
+--   p_level     only lines of this level and above
+--   p_after     `{attempt, line}`: return the first lines after this one
+--   p_before    `{attempt, line}`: return the last lines before this one
+--
+-- Without p_after and p_before, the last lines are returned. The order is that of attempts and
+-- lines.
+--
 --   select attempt, at, level, message from plait.list_logs(:'job', p_level => 'warning');
 create or replace function plait.list_logs(
   p_job uuid, p_tenant uuid default null, p_all boolean default false, p_attempt int default null,
