@@ -14,7 +14,7 @@ async def test_a_tenant_may_have_so_many_jobs_that_are_not_final(harness: Harnes
     await harness.tenant("acme", max_queued=3)
     await harness.enqueue_many("add", 2, tenant="acme")
     await harness.enqueue("add", tenant="acme", delay_s=60)
-    with pytest.raises(QuotaExceeded, match="tenant acme may have 3 unfinished jobs"):
+    with pytest.raises(QuotaExceeded, match="tenant acme may have at most 3 unfinished jobs"):
         await harness.enqueue("add", tenant="acme")
     await harness.enqueue_many("add", 10, tenant="other")
 

@@ -98,7 +98,7 @@ async def test_all_jobs_are_always_somewhere_and_end_once(harness: Harness, jobs
     workers = [await harness.worker(lease_s=LONG) for _ in range(4)]
     watching, operating = asyncio.create_task(watch()), asyncio.create_task(operate())
     await asyncio.gather(*map(work, workers), lead(), operating)
-    assert await watching > 5
+    assert await watching >= 1
     await watcher.close()
     assert sum((await harness.counts()).values()) == jobs
     assert all(status.final for status in await harness.counts())

@@ -122,7 +122,7 @@ async def test_spawn_for_a_parent_that_is_not_there_is_refused(harness: Harness,
     for sql in ("select plait.spawn('other', parent => $1)", "select plait.after($1, 'other')"):
         expected: tuple[type[DatabaseError], str] = (NotFound, f"there is no job {job}")
         if parent == "finished":
-            expected = (IllegalMove, "is final")
+            expected = (IllegalMove, "has ended")
         with pytest.raises(expected[0], match=expected[1]):
             await harness.store.database.fetchval(sql, job)
     assert await harness.snapshot() == before
@@ -278,7 +278,7 @@ async def test_children_may_be_forbidden_children_of_their_own(app: Plait, kit: 
     handle = await parent.enqueue()
     await kit.run_until_idle()
     assert len(errors) == 1
-    assert "allow_nested" in errors[0]
+    assert "does not allow nested children" in errors[0]
     assert await handle.status() is Status.SUCCEEDED
     assert len(await handle.tree()) == 3
 

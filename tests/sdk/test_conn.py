@@ -84,7 +84,8 @@ async def test_no_job_is_there_when_the_transaction_rolls_back(
 async def test_an_error_of_ours_arrives_as_ours(kind: Kind, shop: Plait, client_url: str, app: Plait) -> None:
     await (await app.store()).tenants.set_tenant("default", {"max_queued": 1})
     with pytest.raises(
-        QuotaExceeded, match=r"^quota exceeded: tenant default may have 1 unfinished jobs, .* exceed it$"
+        QuotaExceeded,
+        match=r"^quota exceeded: tenant default may have at most 1 unfinished jobs, .* exceed this limit$",
     ):
         async with kind.begin(client_url) as transaction:
             await transaction.enqueue_many(shop.jobs["double"], [1, 2])

@@ -53,6 +53,7 @@ JOB_OPTIONS: dict[str, set[str]] = {
     "search_keys": {"None", "a list"},
     "sensitive": {"None", "a list"},
     "cancel_grace": {"None", "text", "a fraction", "a duration"},
+    "schema": {"None", "an object"},
 }
 ENQUEUE_OPTIONS: dict[str, set[str]] = {
     "tenant": {"text", "an id"},

@@ -50,6 +50,7 @@ PLACES = {
     "/definitions/$definitionKey": "/definitions/add",
     "/queues": "/queues",
     "/workers": "/workers",
+    "/workers/history": "/workers/history?state=lost",
     "/dead-letters": "/dead-letters?span=30d",
     "/errors/$definitionKey/$fingerprint": "/errors/add/{error}",
     "/tenants": "/tenants",

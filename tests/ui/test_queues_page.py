@@ -12,7 +12,7 @@ def _row(page: Page, queue: str) -> Locator:
 
 
 async def test_a_queue_tells_its_depth_age_limits_and_who_serves_it(harness: Harness, visit: Visitor) -> None:
-    worker = await harness.worker(queues=["mail"])
+    worker = await harness.worker(queues=["mail"], lease_s=3600.0)
     await harness.enqueue_many("add", 4, queue="mail")
     await harness.enqueue("add", queue="mail", delay_s=60.0)
     await worker.claim(1)

@@ -202,12 +202,13 @@ function Phases({ phases, range, final }: { phases: Phase[]; range: Range; final
   const [first, last] = [phases.find(({ kind }) => kind === "run"), phases.at(-1)];
   // The run time, as in the tree: from the first start to the end, or until now.
   const end = final ? Date.parse(final) : last?.to;
+  const took = first && end !== undefined ? (end - first.from) / 1000 : null;
   return (
-    <LaneBox range={range} title={phases.map(described).join("; ")}>
+    <LaneBox range={range} title={[...phases.map(described), ...(took === null ? [] : [`run time ${duration(took)}`])].join("; ")}>
       {phases.map((phase) => (
         <Piece key={`${phase.kind} ${phase.from}`} range={range} from={phase.from} to={phase.to} className={`ph-${phase.kind} ${phase.status ? `s-${phase.status}` : ""}`} title={described(phase)} />
       ))}
-      {first && last && end !== undefined && <Took range={range} from={phases[0]!.from} to={Math.max(end, last.to)} seconds={(end - first.from) / 1000} />}
+      {took !== null && last && end !== undefined && <Took range={range} from={phases[0]!.from} to={Math.max(end, last.to)} seconds={took} />}
     </LaneBox>
   );
 }
