@@ -79,7 +79,7 @@ class Batches(Generic[T, R]):
             self._flusher = None
             for write in self._waiting:  # the loop ends: these can no longer be sent
                 write.future.cancel()
-            self._sending = self._waiting = []
+            self._sending, self._waiting = [], []
 
     async def _send(self, batch: list[_Write[T, R]]) -> None:
         try:
