@@ -43,7 +43,7 @@ create table plait.workers (
   -- how many jobs were assigned to it when it ended, with the ids of at most 100 of them
   held        integer not null default 0,
   last_jobs   uuid[] not null default '{}',
-  -- how its jobs were moved when it ended: requeued and dead_lettered by rescue, released by itself
+  -- how its jobs were moved when it ended: rescue requeues and dead-letters, the worker releases
   requeued    integer not null default 0,
   dead_lettered integer not null default 0,
   canceled    integer not null default 0,
